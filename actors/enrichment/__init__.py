@@ -1,0 +1,1 @@
+"""Names and descriptions for API mappings, written by a chunked LLM pipeline."""

@@ -1,0 +1,1 @@
+"""Sweeps: what repairs on a clock."""

@@ -1,0 +1,1 @@
+"""How work reaches a worker, and how a step runs there."""

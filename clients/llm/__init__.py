@@ -1,0 +1,1 @@
+"""Language models: one protocol, an OpenAI-compatible client and an offline model."""

@@ -1,0 +1,1 @@
+"""Policy over the tables: the verbs that change a job."""

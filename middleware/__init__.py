@@ -1,0 +1,1 @@
+"""What surrounds every step, one concern a file."""

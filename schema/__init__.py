@@ -1,0 +1,1 @@
+"""All tables, all SQL, all migrations, all payloads."""

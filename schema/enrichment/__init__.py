@@ -1,0 +1,1 @@
+"""The tables, SQL and payloads of the enrichment pipeline."""

@@ -1,0 +1,1 @@
+"""The tables and SQL of the ledger, by noun."""
