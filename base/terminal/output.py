@@ -1,0 +1,119 @@
+"""Where a command's words go: results to stdout, as text or as JSON; notes, warnings and progress to stderr.
+
+On a terminal tables fit its width; piped they are as wide as they are, never wrapped and never coloured.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from base.terminal.words import plain
+
+#: A pipe has no width; this is wider than any row.
+_PIPE_WIDTH = 100_000
+
+#: State is never said by colour alone: the word stands in the cell, the style only underlines it.
+STATE_STYLES: Mapping[str, str] = {
+    "running": "cyan",
+    "Processing": "cyan",
+    "failed": "red",
+    "Failed": "red",
+    "wrong": "red",
+    "partial": "yellow",
+    "warning": "yellow",
+    "canceled": "strike",
+    "Canceled": "strike",
+    "done": "dim",
+    "Completed": "dim",
+}
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: `right` for numbers, `fold` for the text that may take more lines on a terminal."""
+
+    name: str
+    right: bool = False
+    fold: bool = False
+    styles: Mapping[str, str] = field(default_factory=dict)
+
+
+class Output:
+    """One command's way to speak. With `as_json` only `result` reaches stdout."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+
+    def note(self, text: str = "") -> None:
+        """A line for the person who watches; on stderr."""
+        _write(sys.stderr, text)
+
+    def say(self, text: str = "") -> None:
+        """A line of the result, for people; nothing under `--json`."""
+        if not self.as_json:
+            _write(sys.stdout, text)
+
+    def result(self, value: Any) -> None:
+        """The result for scripts: one JSON document on stdout, nothing without `--json`.
+
+        Dataclasses, pydantic models, ids, times (ISO 8601), durations (ISO 8601) and paths are understood.
+        """
+        if self.as_json:
+            from pydantic_core import to_json  # noqa: PLC0415  only some commands print JSON
+
+            _write(sys.stdout, to_json(value, indent=2).decode())
+
+    def table(self, columns: Sequence[Column | str], rows: Sequence[Sequence[str]]) -> None:
+        """Rows under their headings, on stdout; nothing under `--json`."""
+        if not self.as_json:
+            _write_table([_column(column) for column in columns], rows)
+
+    def facts(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Names and values, one a line, the values under each other."""
+        if self.as_json or not pairs:
+            return
+        width = max(len(name) for name, _ in pairs)
+        for name, value in pairs:
+            _write(sys.stdout, f"{name.ljust(width)}  {plain(value)}".rstrip())
+
+
+def _column(column: Column | str) -> Column:
+    return column if isinstance(column, Column) else Column(column)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text + "\n")
+    stream.flush()
+
+
+def _write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console  # noqa: PLC0415  help and completion do without
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    terminal = sys.stdout.isatty()
+    console = (
+        Console(file=sys.stdout, highlight=False)
+        if terminal
+        else Console(file=sys.stdout, width=_PIPE_WIDTH, color_system=None, force_terminal=False)
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if terminal else "")
+    for column in columns:
+        table.add_column(
+            column.name,
+            justify="right" if column.right else "left",
+            no_wrap=not (terminal and column.fold),
+            overflow="fold" if column.fold else "ellipsis",
+        )
+    for row in rows:
+        cells = zip(columns, map(plain, row), strict=True)
+        table.add_row(*(Text(cell, style=column.styles.get(cell, "")) for column, cell in cells))
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        _write(sys.stdout, line.rstrip())
