@@ -95,7 +95,7 @@ def test_an_unknown_name_is_refused_with_a_guess(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_name_like_no_other_points_to_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "docs/settings.md" in _refusal(monkeypatch, LONGHAUL_XYZZY="1")
+    assert "docs/settings.md" in _refusal(monkeypatch, LONGHAUL_XYZZY_QUUX_PLUGH_FROBNICATE_QQQQ="1")
 
 
 def test_a_model_without_an_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
