@@ -1,0 +1,80 @@
+"""Identifiers as words: splitting, writing out, title case, and what counts as no better than the identifier."""
+
+import pytest
+
+from clients.llm import words
+
+
+@pytest.mark.parametrize(
+    ("identifier", "expected"),
+    [
+        ("custNo", ("cust", "No")),
+        ("CWPQtrsWithNC", ("CWP", "Qtrs", "With", "NC")),
+        ("ODFIIdentification", ("ODFI", "Identification")),
+        ("HTTPServer", ("HTTP", "Server")),
+        ("PWS_NAME", ("PWS", "NAME")),
+        ("E90Exceeds5yr", ("E90", "Exceeds", "5", "yr")),
+        ("addenda05", ("addenda", "05")),
+        ("first2ndThing", ("first", "2nd", "Thing")),
+        ("userIDs", ("user", "IDs")),
+        ("Results.Items[].größeÄnderung", ("Results", "Items", "größe", "Änderung")),
+        ("M_ROW$$", ("M", "ROW")),
+        ("$$", ()),
+    ],
+)
+def test_splits_an_identifier_into_its_words(identifier: str, expected: tuple[str, ...]) -> None:
+    assert words.split(identifier) == expected
+
+
+@pytest.mark.parametrize(
+    ("identifier", "expected"),
+    [
+        ("custNo", "Customer Number"),
+        ("totAmt", "Total Amount"),
+        ("noEntries", "No Entries"),
+        ("accts", "Accounts"),
+        ("CdtrAcct", "Creditor Account"),
+        ("TRANSACTION_CODE", "Transaction Code"),
+        ("PWS_NAME", "PWS Name"),
+        ("user_ids", "User IDs"),
+        ("dateOfBirth", "Date of Birth"),
+        ("p_lon", "Longitude"),
+        ("KENNR", "Kennr"),
+        ("x", "X"),
+        ("", ""),
+    ],
+)
+def test_names_write_abbreviations_out(identifier: str, expected: str) -> None:
+    assert words.name(identifier) == expected
+
+
+def test_plain_names_only_split() -> None:
+    assert words.plain_name("custNo") == "Cust No"
+    assert words.plain_name("p_lon") == "P Lon"
+
+
+@pytest.mark.parametrize("suggested", ["custNo", "Cust No", "CUST NO", "cust_no", "", "  ", "!"])
+def test_a_name_that_says_no_more_than_the_identifier_is_no_better(suggested: str) -> None:
+    assert words.no_better_than_identifier(suggested, "custNo")
+
+
+def test_a_name_that_says_more_is_better() -> None:
+    assert not words.no_better_than_identifier("Customer Number", "custNo")
+    assert words.no_better_than_identifier("Act", "p_act")
+
+
+def test_only_the_raw_token_repeats_the_identifier() -> None:
+    assert words.repeats_identifier("CUSTNO", "custNo")
+    assert words.repeats_identifier(" ", "custNo")
+    assert not words.repeats_identifier("Cust No", "custNo")
+
+
+def test_the_list_names_its_sources_and_keeps_its_rules() -> None:
+    text = words.ABBREVIATIONS.read_text("utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    assert "MIT, Copyright" in text
+    assert all(len(row) == 3 and row[2] in {"al", "iso", "nlpcraft", "code"} for row in rows)
+    assert [row[0] for row in rows] == sorted({row[0] for row in rows})
+    assert all(len(short) >= 2 and short.isalpha() and word.isalpha() for short, word, _ in rows)
+    assert not {"act", "id", "int", "no", "res", "rev"} & {row[0] for row in rows}
+    assert words.abbreviations()["amt"] == "amount"
