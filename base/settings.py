@@ -298,11 +298,12 @@ def names() -> dict[str, Any]:
 
 
 def _refuse_unknown_names() -> None:
-    known = names()
+    known = [name.removeprefix(PREFIX) for name in names()]
     for name in sorted(os.environ):  # noqa: TID251  the one place
-        if name.upper().startswith(PREFIX) and name.upper() not in known:
-            guess = difflib.get_close_matches(name.upper(), known, n=1)
-            hint = f"Did you mean {guess[0]}?" if guess else "docs/settings.md lists what can be set."
+        word = name.upper().removeprefix(PREFIX)
+        if name.upper().startswith(PREFIX) and word not in known:
+            guess = difflib.get_close_matches(word, known, n=1)
+            hint = f"Did you mean {PREFIX}{guess[0]}?" if guess else "docs/settings.md lists what can be set."
             raise Misconfigured(f"{name} is no setting of Longhaul. {hint}")
 
 
