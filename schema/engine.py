@@ -1,0 +1,232 @@
+"""The way to the database: who a process is there, what a transaction is, and that nobody else commits.
+
+A process logs in as a role that may read nothing, and works as one of two: `longhaul_engine`, which claims and sweeps
+over all accounts, and `longhaul_app`, which sees one account at a time (I11). Each has its own pool, entered once per
+connection; a transaction then only names its account, together with its BEGIN, in one round trip.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Literal
+from uuid import UUID
+
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
+
+from base.errors import Misconfigured, Transient
+from base.settings import DatabaseLimits, Settings
+
+Driver = psycopg.Connection[tuple[Any, ...]]
+Role = Literal["longhaul_engine", "longhaul_app"]
+
+#: Works for all accounts: claim, relay, beat, sweeps.
+ENGINE_ROLE: Role = "longhaul_engine"
+#: Works for one account at a time: steps, commands, the API.
+APP_ROLE: Role = "longhaul_app"
+
+#: Milliseconds after which a peer that acknowledges nothing counts as gone.
+_TCP_USER_TIMEOUT = 10_000
+
+
+class DatabaseAway(Transient):
+    """The database can't be reached, or could not serve this now. Nothing was committed, unless a COMMIT was cut."""
+
+
+def enter_role(driver: Driver, role: Role) -> None:
+    """Become `role` for the life of the connection. Without it the login role reads nothing (I11)."""
+    driver.execute(f"SET ROLE {role}", prepare=False)
+
+
+def enter_account(account_id: UUID) -> str:
+    """The statement that opens an account's scope until the transaction ends (I11)."""
+    return f"SET LOCAL longhaul.account_id = '{UUID(str(account_id))}'"
+
+
+class Database:
+    """The process's connections. `url` names the login role.
+
+    A thread holds at most one connection at a time: with all of them held, one that asks for a second waits for ever.
+    """
+
+    def __init__(self, url: str, limits: DatabaseLimits, *, on_close: Callable[[], None] = lambda: None) -> None:
+        self._limits = limits
+        self._on_close = on_close
+        self._holding = threading.local()
+        # Claims and sweeps never hold a connection for long; half and half keeps either from starving the other.
+        size = max(1, limits.pool_size // 2)
+        self._engine = self._pool(url, ENGINE_ROLE, size)
+        self._app = self._pool(url, APP_ROLE, max(1, limits.pool_size - size))
+
+    @contextmanager
+    def engine(self) -> Iterator[Connection]:
+        """One transaction over all accounts, as `longhaul_engine`.
+
+        Raises:
+            DatabaseAway: it can't be reached, or the connection broke; nothing was committed.
+        """
+        with self._transaction(self._engine, "BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def account(self, account_id: UUID) -> Iterator[Connection]:
+        """One transaction inside one account, as `longhaul_app`: no other account's row is seen or written (I11).
+
+        Raises:
+            DatabaseAway: it can't be reached, or the connection broke; nothing was committed.
+        """
+        with self._transaction(self._app, f"BEGIN; {enter_account(account_id)}") as connection:
+            yield connection
+
+    @contextmanager
+    def engine_trip(self) -> Iterator[Driver]:
+        """Statements over all accounts that travel together and commit together: one round trip.
+
+        Results are fetched after the block; a statement can't depend on what an earlier one answered.
+        """
+        with self._trip(self._engine) as driver:
+            yield driver
+
+    @contextmanager
+    def account_trip(self, account_id: UUID) -> Iterator[Driver]:
+        """Statements inside one account that travel together and commit together: one round trip."""
+        with self._trip(self._app) as driver:
+            driver.execute("SELECT set_config('longhaul.account_id', %s, true)", [str(account_id)])
+            yield driver
+
+    def close(self) -> None:
+        """Give all connections back to the server."""
+        self._engine.dispose()
+        self._app.dispose()
+        self._on_close()
+
+    @contextmanager
+    def _transaction(self, pool: Engine, opening: str) -> Iterator[Connection]:
+        with self._held(), _away(), pool.connect() as connection:
+            driver = _driver(connection)
+            driver.execute(opening, prepare=False)
+            # Left by an exception, the connection rolls back on its way into the pool.
+            yield connection
+            if driver.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
+                raise RuntimeError("nothing was committed: a statement failed in this transaction and was swallowed")
+
+    @contextmanager
+    def _trip(self, pool: Engine) -> Iterator[Driver]:
+        with self._held(), _away(), pool.connect() as connection:
+            driver = _driver(connection)
+            try:
+                # Without a BEGIN, what is sent before one Sync is one transaction to the server.
+                with driver.pipeline():
+                    yield driver
+            except psycopg.Error as error:
+                if driver.broken:
+                    connection.invalidate(error)
+                raise
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        if getattr(self._holding, "one", False):
+            raise RuntimeError("this thread already holds a connection: finish its transaction first")
+        self._holding.one = True
+        try:
+            yield
+        finally:
+            self._holding.one = False
+
+    def _pool(self, url: str, role: Role, size: int) -> Engine:
+        wait = self._limits.connect_timeout.total_seconds()
+        engine = create_engine(
+            make_url(url).set(drivername="postgresql+psycopg"),
+            # Transactions are opened and closed above, each with one round trip less than the driver's own.
+            isolation_level="AUTOCOMMIT",
+            pool_size=size,
+            max_overflow=0,
+            pool_timeout=wait,
+            # Rows carry people's data; errors carry rows.
+            hide_parameters=True,
+            connect_args={
+                # libpq takes a connect_timeout of one second for two.
+                "connect_timeout": max(2, round(wait)),
+                "tcp_user_timeout": _TCP_USER_TIMEOUT,
+                "application_name": "longhaul",
+            },
+        )
+        event.listen(engine, "connect", partial(self._on_connect, role))
+        return engine
+
+    def _on_connect(self, role: Role, driver: Driver, _record: object) -> None:
+        timeout = round(self._limits.statement_timeout.total_seconds() * 1000)
+        driver.execute(f"SET statement_timeout = {timeout}", prepare=False)
+        if role == ENGINE_ROLE:
+            # Every statement of the engine walks an index. A plan cached while the table was empty would scan it all.
+            driver.execute("SET enable_seqscan = off", prepare=False)
+        enter_role(driver, role)
+
+
+def _driver(connection: Connection) -> Driver:
+    driver: Driver | None = connection.connection.driver_connection
+    assert driver is not None  # noqa: S101  it is open: it was just taken from its pool
+    return driver
+
+
+@contextmanager
+def _away() -> Iterator[None]:
+    """Turn the driver's ways to say 'not now' into one."""
+    try:
+        yield
+    except PoolExhausted:
+        raise DatabaseAway("Every connection to the database is in use. Raise LONGHAUL_DATABASE__POOL_SIZE.") from None
+    except DBAPIError as error:
+        if error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError):
+            raise DatabaseAway(_sentence(error.orig)) from error
+        raise
+    except psycopg.OperationalError as error:
+        raise DatabaseAway(_sentence(error)) from error
+
+
+def _sentence(error: BaseException | None) -> str:
+    first = str(error).strip().splitlines()
+    return f"The database can't be used now: {first[0] if first else 'the connection was lost'}."
+
+
+_process_database: Database | None = None
+
+
+def use(database: Database) -> None:
+    """Make it the database of this process."""
+    global _process_database  # noqa: PLW0603  one per process, set once at start
+    _process_database = database
+
+
+def current() -> Database:
+    """The database of this process.
+
+    Raises:
+        Misconfigured: none was opened.
+    """
+    if _process_database is None:
+        raise Misconfigured("No database was opened in this process: call schema.engine.open_database first.")
+    return _process_database
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the database the settings name, or the embedded one, and make it the process's.
+
+    Connects to a named one lazily, and refuses no schema. Closing it leaves the embedded server.
+
+    Raises:
+        Misconfigured: none is named, and the embedded one can't run here.
+    """
+    if settings.database_url is not None:
+        database = Database(settings.database_url.get_secret_value(), settings.database)
+    else:
+        # Only where it is used: on a server nothing of it need be installed.
+        from schema import embedded  # noqa: PLC0415
+
+        server = embedded.attach(settings.home)
+        database = Database(server.url, settings.database, on_close=server.close)
+    use(database)
+    return database

@@ -1,0 +1,170 @@
+"""The ledger's tables: a narrow hot row per job, its wide cold body, what went wrong, who lives, what is limited.
+
+insert ──> pending ──claim──> running ──complete──> done
+              ^                  │ ├────fail──────> failed
+              └─retry, handover,─┘ └───cancel─────> canceled     (a pending job can be canceled too)
+                reap
+"""
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from schema.metadata import account_table, metadata, moment
+
+#: Longest error kept on a row, in characters; the ledger cuts to it, the CHECK holds it.
+ERROR_LENGTH = 500
+
+#: Space left in each page lets a progress update stay in it, without touching an index.
+_FILLFACTOR = 80
+
+jobs = account_table(
+    "jobs",
+    Column("id", Uuid, primary_key=True),
+    Column("task", Text, nullable=False),
+    Column("lane", Text, nullable=False),
+    # The task, and '@' and its gate where it has one. Compared bytewise: the claim steps from bucket to bucket.
+    Column("bucket", Text(collation="C"), nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("turn", BigInteger, nullable=False, server_default=text("0")),
+    Column("key", Text),
+    Column("state", Text, nullable=False, server_default="pending"),
+    Column("ready", Boolean, nullable=False),
+    Column("reason", Text),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("max_attempts", Integer),
+    Column("recoveries", Integer, nullable=False, server_default=text("0")),
+    Column("max_recoveries", Integer),
+    Column("fence", BigInteger, nullable=False, server_default=text("0")),
+    Column("worker_id", Uuid),
+    moment("created_at", nullable=False, server_default=func.clock_timestamp()),
+    moment("due_at", nullable=False, server_default=func.clock_timestamp()),
+    moment("started_at"),
+    moment("progress_at"),
+    Column("done_items", Integer),
+    Column("total_items", Integer),
+    moment("finished_at"),
+    Column("error", Text),
+    CheckConstraint("state IN ('pending', 'running', 'done', 'failed', 'canceled')", name="state_known"),
+    CheckConstraint(
+        "(state = 'running') = (started_at IS NOT NULL AND progress_at IS NOT NULL AND finished_at IS NULL) "
+        "AND (state <> 'running' OR (worker_id IS NOT NULL AND ready))",
+        name="running_has_a_worker_and_a_start",
+    ),
+    CheckConstraint(
+        "state <> 'pending' OR (worker_id IS NULL AND started_at IS NULL AND progress_at IS NULL)",
+        name="pending_is_held_by_nobody",
+    ),
+    CheckConstraint("(state IN ('done', 'failed', 'canceled')) = (finished_at IS NOT NULL)", name="ended_has_an_end"),
+    CheckConstraint("state <> 'failed' OR (reason IS NOT NULL AND error IS NOT NULL)", name="failed_says_why"),
+    CheckConstraint("state <> 'canceled' OR reason IS NOT NULL", name="canceled_says_why"),
+    CheckConstraint("(max_attempts IS NULL) <> (max_recoveries IS NULL)", name="one_limit"),
+    CheckConstraint("max_attempts >= 1 AND attempts <= max_attempts", name="attempts_within_limit"),
+    CheckConstraint("max_recoveries >= 0 AND recoveries <= max_recoveries", name="recoveries_within_limit"),
+    CheckConstraint("attempts >= 0 AND recoveries >= 0 AND fence >= attempts", name="counts_are_counts"),
+    CheckConstraint("done_items >= 0 AND total_items >= 0", name="items_are_counts"),
+    CheckConstraint(f"char_length(error) <= {ERROR_LENGTH}", name="error_is_short"),
+    CheckConstraint("bucket = task OR starts_with(bucket, task || '@')", name="bucket_is_of_its_task"),
+    CheckConstraint("position('@' in task) = 0", name="task_names_no_gate"),
+    # The one index that serves the claim, in the order of the claim.
+    Index(
+        "jobs_claim_idx",
+        "lane",
+        "bucket",
+        "priority",
+        "turn",
+        "created_at",
+        "id",
+        postgresql_where=text("state = 'pending' AND ready"),
+    ),
+    Index("jobs_due_idx", "lane", "due_at", postgresql_where=text("state = 'pending' AND NOT ready")),
+    Index("jobs_held_idx", "worker_id", postgresql_where=text("state = 'running'")),
+    Index(
+        "jobs_open_key_idx",
+        "account_id",
+        "key",
+        unique=True,
+        postgresql_where=text("key IS NOT NULL AND state IN ('pending', 'running')"),
+    ),
+    Index("jobs_account_idx", "account_id", "id"),
+)
+
+job_bodies = account_table(
+    "job_bodies",
+    Column("job_id", Uuid, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("payload", JSONB, nullable=False),
+    Column("result", JSONB),
+    Column("reduced", Boolean, nullable=False, server_default=text("false")),
+)
+
+#: One row per attempt that did not simply succeed. Appended, never changed.
+job_attempts = account_table(
+    "job_attempts",
+    Column("id", Uuid, primary_key=True),
+    Column("job_id", Uuid, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("fence", BigInteger, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("worker_id", Uuid),
+    Column("outcome", Text, nullable=False),
+    Column("reason", Text),
+    Column("error", Text),
+    moment("started_at"),
+    moment("ended_at", nullable=False, server_default=func.clock_timestamp()),
+    CheckConstraint("outcome IN ('retried', 'failed', 'handed_over', 'reaped', 'canceled')", name="outcome_known"),
+    CheckConstraint(f"char_length(error) <= {ERROR_LENGTH}", name="error_is_short"),
+)
+
+#: One row per process that ever took jobs: a fresh id at each start, so that nobody vouches for a predecessor.
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("boot_id", Text),
+    Column("pid_namespace", BigInteger),
+    Column("pid", Integer, nullable=False),
+    # Field 22 of the process's stat: clock ticks after boot.
+    Column("start_ticks", BigInteger),
+    Column("lanes", ARRAY(Text), nullable=False),
+    Column("tasks", ARRAY(Text), nullable=False),
+    moment("started_at", nullable=False, server_default=func.clock_timestamp()),
+    moment("beat_at", nullable=False, server_default=func.clock_timestamp()),
+    moment("retired_at"),
+)
+
+#: A gate of n has n rows; a row without a job is a free slot. A gate without rows lets nothing through.
+gate_slots = Table(
+    "gate_slots",
+    metadata,
+    Column("gate", Text, primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("job_id", Uuid),
+    CheckConstraint("n >= 1", name="n_counts_from_one"),
+    Index("gate_slots_job_id_idx", "job_id", unique=True, postgresql_where=text("job_id IS NOT NULL")),
+)
+
+#: What SQLAlchemy can't say of a table; the migration says it, and a test compares.
+STORAGE = {
+    "jobs": {
+        "fillfactor": str(_FILLFACTOR),
+        # Dead rows at the head of the claim index are what slows a queue: vacuum early and quickly.
+        "autovacuum_vacuum_scale_factor": "0.01",
+        "autovacuum_vacuum_cost_delay": "0",
+        "autovacuum_analyze_scale_factor": "0.02",
+    },
+    "gate_slots": {"fillfactor": "50"},
+    "workers": {"fillfactor": "50"},
+}
