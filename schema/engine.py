@@ -224,9 +224,9 @@ def open_database(settings: Settings) -> Database:
         database = Database(settings.database_url.get_secret_value(), settings.database)
     else:
         # Only where it is used: on a server nothing of it need be installed.
-        from schema import embedded  # noqa: PLC0415
+        from schema.embedded import attach  # noqa: PLC0415
 
-        server = embedded.attach(settings.home)
+        server = attach(settings.home)
         database = Database(server.url, settings.database, on_close=server.close)
     use(database)
     return database
