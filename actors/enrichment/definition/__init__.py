@@ -1,0 +1,1 @@
+"""API definitions: read, flattened, compared, and written back with the texts of a run."""
