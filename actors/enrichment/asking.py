@@ -1,0 +1,197 @@
+"""What a run asks for: of every selected operation, the texts that its targets name and that are not settled yet.
+
+Settled is what a person wrote (D10), what the user's own glossary says (D14) and, when only missing texts are wanted,
+whatever has a text already (D7). Caps come later, so the next run asks what this one could not (E17).
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Protocol
+
+from schema.enrichment.content import MappedField, MappingContent, Text
+from schema.enrichment.glossary import GlossaryEntry
+from schema.enrichment.inventory import Field, Inventory, Operation
+from schema.enrichment.payloads import Target
+
+#: What makes two fields one and the same to the merger (E24).
+Identity = Callable[[Operation, Field], Hashable]
+
+
+class LastWord(Protocol):
+    """The user's own glossary: what it says is settled (D14)."""
+
+    def user_entry(self, operation: Operation, field: Field) -> GlossaryEntry | None:
+        """What it says about a field."""
+        ...
+
+    def user_endpoint(self, operation: Operation) -> GlossaryEntry | None:
+        """What it says about an endpoint."""
+        ...
+
+
+@dataclass(frozen=True)
+class AskedField:
+    """A field, and which of its two texts are wanted."""
+
+    field: Field
+    name: bool
+    description: bool
+
+
+@dataclass(frozen=True)
+class AskedOperation:
+    """An operation with the fields asked of it; `name`: its own name is wanted."""
+
+    operation: Operation
+    name: bool
+    inputs: tuple[AskedField, ...] = ()
+    outputs: tuple[AskedField, ...] = ()
+
+    @property
+    def fields(self) -> tuple[AskedField, ...]:
+        """Inputs, then outputs."""
+        return self.inputs + self.outputs
+
+    @property
+    def size(self) -> int:
+        """How many things are asked: the endpoint's name and each field count as one."""
+        return self.name + len(self.inputs) + len(self.outputs)
+
+    def having(self, fields: Collection[str], *, name: bool) -> "AskedOperation":
+        """The same operation with only these field keys asked."""
+        return replace(
+            self,
+            name=name,
+            inputs=tuple(asked for asked in self.inputs if asked.field.key in fields),
+            outputs=tuple(asked for asked in self.outputs if asked.field.key in fields),
+        )
+
+
+#: What one call asks: the operations of a chunk, or a part of them.
+Operations = tuple[AskedOperation, ...]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The part of a request that says which texts are wanted. `selected` None means every operation (E11)."""
+
+    targets: frozenset[Target]
+    only_missing: bool = False
+    selected: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Fields of one operation that may enter a prompt (E17)."""
+
+    per_request: int
+    per_status: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is asked after the caps, and how many fields were not."""
+
+    operations: Operations
+    not_asked: int
+
+
+def wanted(inventory: Inventory, content: MappingContent, wishes: Wishes, user: LastWord) -> Operations:
+    """Every text the request is after, uncapped, in the definition's order; operations without any are left out."""
+    endpoints = {endpoint.key: endpoint for endpoint in content.endpoints}
+
+    def is_wanted(target: Target, text: Text | None) -> bool:
+        if target not in wishes.targets or (text is not None and text.is_final):
+            return False
+        return text is None or not wishes.only_missing
+
+    def of_fields(operation: Operation, fields: Sequence[Field]) -> Iterator[AskedField]:
+        mapped = {field.key: field for field in endpoints[operation.key].fields}
+        for field in fields:
+            texts = mapped.get(field.key, MappedField(key=field.key))
+            name_target, description_target = field_targets(field)
+            said = user.user_entry(operation, field)
+            name = is_wanted(name_target, texts.name) and not (said and said.name)
+            description = is_wanted(description_target, texts.description) and not (said and said.meaning)
+            if name or description:
+                yield AskedField(field, name, description)
+
+    def of_operation(operation: Operation) -> AskedOperation:
+        said = user.user_endpoint(operation)
+        return AskedOperation(
+            operation,
+            is_wanted("endpoint_names", endpoints[operation.key].name) and not (said and said.name),
+            tuple(of_fields(operation, operation.inputs)),
+            tuple(of_fields(operation, operation.outputs)),
+        )
+
+    return tuple(
+        asked
+        for operation in inventory.operations
+        if operation.key in endpoints and (wishes.selected is None or operation.key in wishes.selected)
+        if (asked := of_operation(operation)).size
+    )
+
+
+def field_targets(field: Field) -> tuple[Target, Target]:
+    """The targets of a field's name and of its description (E9)."""
+    if field.direction == "input":
+        return "input_field_names", "input_field_descriptions"
+    return "output_field_names", "output_field_descriptions"
+
+
+def choose(operations: Sequence[AskedOperation], identity: Identity, caps: Caps) -> Choice:
+    """Ask each thing once, in the first operation that has room for it (E17).
+
+    Fields that are one to the merger share one suggestion (E24), so asking them again in every operation that uses
+    the same schema would only cost tokens. A field beyond its operation's cap may still be asked in a later one;
+    `not_asked` counts what found room nowhere, and what the inventory itself had to cut.
+    """
+    taken: set[Hashable] = set()
+    missed: set[Hashable] = set()
+    chosen: list[AskedOperation] = []
+
+    def take(operation: Operation, fields: Sequence[AskedField], cap: int) -> Iterator[AskedField]:
+        fresh: dict[Hashable, AskedField] = {}
+        for asked in fields:
+            fresh.setdefault(identity(operation, asked.field), asked)
+        untaken = ((key, asked) for key, asked in fresh.items() if key not in taken)
+        for key, asked in islice(untaken, cap):
+            taken.add(key)
+            yield asked
+        missed.update(fresh)
+
+    for asked in operations:
+        operation = asked.operation
+        statuses = dict.fromkeys(field.field.status for field in asked.outputs)
+        kept = replace(
+            asked,
+            inputs=tuple(take(operation, asked.inputs, caps.per_request)),
+            outputs=tuple(
+                field
+                for status in statuses
+                for field in take(
+                    operation, [field for field in asked.outputs if field.field.status == status], caps.per_status
+                )
+            ),
+        )
+        if kept.size:
+            chosen.append(kept)
+    cut = sum(asked.operation.cut for asked in operations)
+    return Choice(tuple(chosen), len(missed - taken) + cut)
+
+
+def halves(operations: Sequence[AskedOperation]) -> tuple[Operations, Operations] | None:
+    """Two smaller questions that ask the same: operations are parted first, then fields (D2); None: nothing to part."""
+    if len(operations) > 1:
+        middle = len(operations) // 2
+        return tuple(operations[:middle]), tuple(operations[middle:])
+    if not operations or operations[0].size <= 1:
+        return None
+    [whole] = operations
+    keys = [asked.field.key for asked in whole.fields]
+    middle = whole.size // 2 - whole.name
+    first = whole.having(frozenset(keys[:middle]), name=whole.name)
+    rest = whole.having(frozenset(keys[middle:]), name=False)
+    return (first,), (rest,)

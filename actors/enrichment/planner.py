@@ -1,0 +1,132 @@
+"""Which operations are asked together (E15 to E18).
+
+Groups of a few operations are halved until each prompt fits its budget of characters and its answer the longest
+completion (D2). Only operations are parted here; what can't be parted further is cut by field limits, with a warning.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from actors.enrichment.asking import AskedOperation, Operations, halves
+from schema.enrichment.payloads import RunWarning
+
+#: Measured over real definitions: the JSON of one field's name and description.
+TOKENS_PER_FIELD = 41
+
+#: Size of the prompt that asks these operations, in characters.
+Measure = Callable[[Operations], int]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a chunk may take: operations at first, characters of its whole prompt, tokens of its answer."""
+
+    operations: int
+    prompt_characters: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One planned chunk: one item of the run, however often it has to be split later (E2)."""
+
+    id: str
+    operations: Operations
+
+    @property
+    def label(self) -> str:
+        """For a progress bar: `chunk 15: GET /x, GET /y`."""
+        names = ", ".join(f"{asked.operation.method.upper()} {asked.operation.path}" for asked in self.operations)
+        return f"chunk {self.id.removeprefix('c')}: {names}"
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """All chunks in plan order, the fields that had to be left out, and what an operator should know."""
+
+    chunks: tuple[Chunk, ...]
+    truncated: int
+    warnings: tuple[RunWarning, ...]
+
+
+def completion_tokens(operations: Sequence[AskedOperation]) -> int:
+    """An estimate of the answer's length; an endpoint's name is counted like a field (D2)."""
+    return TOKENS_PER_FIELD * sum(asked.size for asked in operations)
+
+
+def plan(operations: Sequence[AskedOperation], measure: Measure, overhead: int, budget: Budget) -> Chunks:
+    """Every operation in exactly one chunk, in the definition's order.
+
+    `overhead` is the prompt without operations: where it alone fills the budget, no field is cut for it (E16).
+    """
+    crowded = overhead >= budget.prompt_characters
+    chunks: list[Operations] = []
+    truncated: list[tuple[AskedOperation, int]] = []
+    for start in range(0, len(operations), budget.operations):
+        for part in _parts(tuple(operations[start : start + budget.operations]), measure, budget):
+            kept = part if crowded or measure(part) <= budget.prompt_characters else _cut(part, measure, budget)
+            chunks.append(kept)
+            if (lost := part[0].size - kept[0].size) > 0:
+                truncated.append((part[0], lost))
+    return Chunks(
+        chunks=tuple(Chunk(f"c{number}", part) for number, part in enumerate(chunks, 1)),
+        truncated=sum(lost for _, lost in truncated),
+        warnings=tuple(_warnings(overhead if crowded and chunks else None, truncated, budget)),
+    )
+
+
+def _parts(group: Operations, measure: Measure, budget: Budget) -> Iterator[Operations]:
+    """The group itself if it fits or is a single operation, else the parts of its halves."""
+    fits = measure(group) <= budget.prompt_characters and completion_tokens(group) <= budget.completion_tokens
+    parted = None if fits or len(group) == 1 else halves(group)
+    if parted is None:
+        yield group
+    else:
+        for half in parted:
+            yield from _parts(half, measure, budget)
+
+
+def _cut(part: Operations, measure: Measure, budget: Budget) -> Operations:
+    """The one operation with the highest field limit that fits; the limit holds for inputs and for each status.
+
+    A limit of one field is the least: a prompt that still does not fit is sent as it is.
+    """
+    [operation] = part
+    fits, beyond = 1, max(len(operation.inputs), len(operation.outputs), 1)
+    while beyond - fits > 1:
+        middle = (fits + beyond) // 2
+        if measure((_limited(operation, middle),)) <= budget.prompt_characters:
+            fits = middle
+        else:
+            beyond = middle
+    return (_limited(operation, fits),)
+
+
+def _limited(asked: AskedOperation, limit: int) -> AskedOperation:
+    kept: dict[str, int] = {}
+    keys: set[str] = set()
+    for one in asked.fields:
+        group = f"{one.field.direction} {one.field.status}"
+        kept[group] = kept.get(group, 0) + 1
+        if kept[group] <= limit:
+            keys.add(one.field.key)
+    return asked.having(keys, name=asked.name)
+
+
+def _warnings(
+    overhead: int | None, truncated: Sequence[tuple[AskedOperation, int]], budget: Budget
+) -> Iterator[RunWarning]:
+    if overhead is not None:
+        yield RunWarning(
+            code="reference_context_exceeds_budget",
+            text=f"Before any operation the prompt has {overhead} characters, over its budget of "
+            f"{budget.prompt_characters}: rules, mapping and reference go into every chunk whole. Raise "
+            "LONGHAUL_SEMANTIC_ENRICHMENT__MAX_PROMPT_CHARACTERS, or let the reference be distilled.",
+        )
+    for asked, lost in truncated:
+        operation = asked.operation
+        yield RunWarning(
+            code="operation_fields_truncated",
+            text=f"{operation.method.upper()} {operation.path} alone exceeds the prompt budget of "
+            f"{budget.prompt_characters} characters: {lost} of its {asked.size} fields are not asked.",
+        )
