@@ -6,13 +6,15 @@ A service that can't be had here skips its tests, unless `--all` demands everyth
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from uuid import UUID
 
 import pytest
 
 from base.errors import Misconfigured
-from base.settings import DatabaseLimits
+from base.settings import DatabaseLimits, load, names
+from tests.services.homes import temporary_home
 from tests.services.postgres import Clone, Postgres
 from tests.services.rabbit import GET_IT, USUAL, Node, Server, Unavailable, running
 
@@ -51,6 +53,24 @@ def _without(config: pytest.Config, sentence: str) -> NoReturn:
     if config.getoption("--all"):
         pytest.fail(f"--all was asked for, and this {sentence}")
     pytest.skip(sentence)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _settings_at_their_defaults() -> Iterator[None]:
+    """What the caller has set for their own Longhaul reaches no test, and no test reaches their database."""
+    with pytest.MonkeyPatch.context() as environment, temporary_home() as home:
+        for name in names():
+            environment.delenv(name, raising=False)
+        environment.setenv("LONGHAUL_HOME", str(home))
+        load.cache_clear()
+        yield
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A home of this test's own for an embedded server; for LONGHAUL_HOME of a process it starts."""
+    with temporary_home() as folder:
+        yield folder
 
 
 @pytest.fixture(autouse=True)

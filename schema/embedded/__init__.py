@@ -20,10 +20,10 @@ import psycopg
 from psycopg import sql
 
 from base.errors import Misconfigured
-from schema import migrate
 from schema.embedded import server
 from schema.embedded.locks import Lock
 from schema.embedded.place import SYSTEM_FOLDER, Place, prepare
+from schema.migrate import upgrade
 
 __all__ = ["DATABASE", "LOGIN", "OWNER", "SUPERUSER", "Embedded", "attach"]
 
@@ -99,7 +99,7 @@ def _attach(place: Place, *, durable: bool) -> Embedded:
         folder = server.ensure(place, superuser=SUPERUSER, durable=durable)
         _make_owner_and_database(folder)
         owner_url = _url(folder, OWNER)
-        migrate.upgrade(owner_url, LOGIN, None)
+        upgrade(owner_url, LOGIN, None)
     except BaseException:
         users.release()  # the keeper sees it and stops what nobody uses
         raise
