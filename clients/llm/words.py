@@ -20,6 +20,16 @@ _SMALL_LIST = "a an and as at by for from in into of on or per the to via vs wit
 _INITIALISMS = frozenset(_INITIALISM_LIST.split())
 #: Written small inside a name.
 _SMALL = frozenset(_SMALL_LIST.split())
+_ARTICLES = frozenset(["a", "an", "the", "der", "die", "das", "ein", "eine"])
+_NO_NOUN_PHRASE_LIST = """
+are can contains display displays does enter equals gives has have how if indicate indicates is lists may must
+provide provides return returns select shall shows specifies specify that the these this used was were what when where
+whether which who whose why will hat ist sind wird wurde
+"""
+#: Words that make a phrase a sentence or an instruction.
+_NO_NOUN_PHRASE = frozenset(_NO_NOUN_PHRASE_LIST.split())
+#: Longest phrase that is taken as a name.
+_NAME_WORDS = 5
 _ORDINAL_ENDINGS = ("st", "nd", "rd", "th")
 #: By the convention of PL/SQL, `p_` marks a parameter; it says nothing about this one.
 _PARAMETER_PREFIX = "p"
@@ -56,6 +66,27 @@ def title(text: str, *, capitals_are_words: bool = False) -> str:
 def fold(text: str) -> str:
     """Letters and digits alone, in lower case: equal for `PWS_NAME`, `pwsName` and `PWS Name`."""
     return "".join(character for character in text.lower() if character.isalnum())
+
+
+def short_name(text: str) -> str:
+    """The name that a text begins with, if that is a short noun phrase, else empty.
+
+    "Facility ZIP code, five digits." begins with a name; "Code that tells whether ..." does not.
+    """
+    phrase = re.split(r"[.,;:\n]", re.sub(r"\([^()]*\)", " ", text), maxsplit=1)[0].strip()
+    words = phrase.split()
+    if words and words[0].lower() in _ARTICLES:
+        words = words[1:]
+    plain = all(re.fullmatch(r"[\w'/&-]+", word) and not word.isdigit() for word in words)
+    if not plain or not 0 < len(words) <= _NAME_WORDS or _NO_NOUN_PHRASE & {word.lower() for word in words}:
+        return ""
+    return "" if words[0].lower() in _SMALL or words[-1].lower() in _SMALL else title(" ".join(words))
+
+
+def recut(token: str, cut: str) -> str:
+    """A token parted where another way to write it is parted: `SDWAIDs` by `SDWA_IDS` is `SDWA_IDs`."""
+    letters = iter(character for character in token if character.isalnum())
+    return "_".join("".join(letter for letter, _ in zip(letters, word, strict=False)) for word in split(cut))
 
 
 def repeats_identifier(suggested: str, token: str) -> bool:

@@ -78,3 +78,26 @@ def test_the_list_names_its_sources_and_keeps_its_rules() -> None:
     assert all(len(short) >= 2 and short.isalpha() and word.isalpha() for short, word, _ in rows)
     assert not {"act", "id", "int", "no", "res", "rev"} & {row[0] for row in rows}
     assert words.abbreviations()["amt"] == "amount"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Facility ZIP code, five digits.", "Facility ZIP Code"),
+        ("The number of the permit.", "Number of the Permit"),
+        ("Air Facility System (AFS) ID.", "Air Facility System ID"),
+        ("Code that tells whether it is open.", ""),
+        ("Enter a complete street address.", ""),
+        ("A name so long that nobody would write it on a form", ""),
+        ("1 = yes, 2 = no", ""),
+        ("", ""),
+        ("of the same", ""),
+    ],
+)
+def test_a_short_noun_phrase_at_the_beginning_of_a_text_is_a_name(text: str, expected: str) -> None:
+    assert words.short_name(text) == expected
+
+
+def test_a_token_is_parted_where_another_way_to_write_it_is() -> None:
+    assert words.recut("SDWAIDs", "SDWA_IDS") == "SDWA_IDs"
+    assert words.name(words.recut("SDWAIDs", "SDWA_IDS")) == "SDWA IDs"

@@ -1,0 +1,137 @@
+"""What the offline model says of a chunk and of a whole API: only what stands in the prompt, or in the identifiers."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clients.llm import words
+
+Data = Mapping[str, Any]
+
+#: Longest summary that may serve as a name as it is.
+_NAME_CHARACTERS = 80
+_ACTIONS = {"POST": "Create", "PUT": "Update", "PATCH": "Update", "DELETE": "Delete", "HEAD": "Check"}
+_VERB_LIST = """
+add approve archive assign build calculate cancel check close complete copy count create delete disable download
+enable execute export fetch find generate get import invite list load lock login logout merge move open post preview
+publish put query read register reject remove rename replace reset restore resume retry revoke run save search segment
+send set share start stop submit sync test unlock update upload validate verify
+"""
+#: A path whose last part begins with one of these says itself what it does.
+_VERBS = frozenset(_VERB_LIST.split())
+
+
+def chunk(data: Data) -> Data:
+    """Names and descriptions for every id of a chunk, null where nothing is known or nothing was asked."""
+    targets = frozenset(data.get("targets", ()))
+    glossary = _Glossary(data.get("glossary", ()))
+    operations: Sequence[Data] = data.get("operations", ())
+    return {
+        "endpoints": [
+            {"id": operation["id"], "name": _endpoint(operation, glossary) if "endpoint_names" in targets else None}
+            for operation in operations
+        ],
+        "fields": [
+            _field(field, direction, targets, glossary.of(field, _place(operation), direction))
+            for operation in operations
+            for direction in ("input", "output")
+            for field in operation.get(f"{direction}s", ())
+        ],
+    }
+
+
+def overview(data: Data) -> Data:
+    """The API's own title and description, tidied; null where it has none."""
+    targets = frozenset(data.get("targets", ()))
+    name, description = _tidy(data.get("title", "")), _tidy(data.get("description", ""))
+    return {
+        "name": name if name and "mapping_name" in targets else None,
+        "description": description if description and "mapping_description" in targets else None,
+    }
+
+
+class _Glossary:
+    """The entries of one prompt by their key."""
+
+    def __init__(self, entries: Sequence[Data]) -> None:
+        self._by_key: dict[str, list[Data]] = defaultdict(list)
+        for entry in entries:
+            self._by_key[str(entry.get("key", "")).casefold()].append(entry)
+
+    def of(self, field: Data, place: str, direction: str) -> Data:
+        """What holds for a field at its endpoint: by path before by token, scoped before global, its own kind first."""
+        kind = "parameter" if direction == "input" else "field"
+        for key in (field.get("path", ""), field.get("token", "")):
+            holding = [entry for entry in self._by_key.get(key.casefold(), ()) if _holds(entry, place)]
+            fitting = [entry for entry in holding if entry.get("kind") not in ("action", "endpoint")]
+            if fitting:
+                return min(fitting, key=lambda entry: (not entry.get("endpoints"), entry.get("kind") != kind))
+        return {}
+
+    def of_endpoint(self, operation: Data) -> Data:
+        """What holds for an endpoint itself."""
+        for key in (_place(operation), operation.get("operation_id", ""), operation.get("path", "")):
+            for entry in self._by_key.get(key.casefold(), ()):
+                if entry.get("kind") == "endpoint" and _holds(entry, _place(operation)):
+                    return entry
+        return {}
+
+
+def _holds(entry: Data, place: str) -> bool:
+    return not entry.get("endpoints") or place in entry["endpoints"]
+
+
+def _place(operation: Data) -> str:
+    return f"{operation.get('method', '').upper()} {operation.get('path', '')}"
+
+
+def _field(field: Data, direction: str, targets: frozenset[str], known: Data) -> Data:
+    name = _field_name(field, known) if f"{direction}_field_names" in targets else ""
+    description = _tidy(known.get("meaning", "")) if f"{direction}_field_descriptions" in targets else ""
+    return {"id": field["id"], "name": name or None, "description": description or None}
+
+
+def _field_name(field: Data, known: Data) -> str:
+    """The definition's title, the reference's name, the phrase its meaning begins with, or the identifier's words."""
+    token = field.get("token") or field.get("path", "").rsplit(".", 1)[-1]
+    said = (field.get("title", ""), known.get("name", ""), words.short_name(known.get("meaning", "")))
+    name = next((_tidy(text) for text in said if text.strip()), "") or words.name(token)
+    return "" if words.repeats_identifier(name, token) else name
+
+
+def _endpoint(operation: Data, glossary: _Glossary) -> str | None:
+    """The summary, the reference's name, the words of the operation id, or what method and path say."""
+    known = glossary.of_endpoint(operation)
+    said = (operation.get("summary", ""), known.get("name", ""), words.short_name(known.get("meaning", "")))
+    for text in said:
+        name = _tidy(text).rstrip(".")
+        if 0 < len(name) <= _NAME_CHARACTERS:
+            return name
+    return words.name(operation.get("operation_id", "")) or _from_path(operation) or None
+
+
+def _from_path(operation: Data) -> str:
+    method = operation.get("method", "").upper()
+    parts = [part for part in operation.get("path", "").split("/") if part]
+    named = [part for part in parts if not part.startswith("{")]
+    if not named:
+        return ""
+    thing = words.name(named[-1].rsplit(".", 1)[-1])
+    if thing.split(" ", 1)[0].lower() in _VERBS:
+        return thing
+    single = parts[-1].startswith("{")
+    if single:
+        thing = _singular(thing)
+    return f"{_ACTIONS.get(method) or ('Get' if single or not thing.endswith('s') else 'List')} {thing}"
+
+
+def _singular(name: str) -> str:
+    if name.endswith("ies"):
+        return name[:-3] + "y"
+    return name[:-1] if name.endswith("s") and not name.endswith(("ss", "us", "is")) else name
+
+
+def _tidy(text: str) -> str:
+    """Without markup, on one line."""
+    return re.sub(r"\s+", " ", re.sub(r"</?[a-zA-Z][^<>]*>", " ", text)).strip()
