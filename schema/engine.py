@@ -6,14 +6,15 @@ connection; a transaction then only names its account, together with its BEGIN, 
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Dialect, Engine, TextClause, create_engine, event, make_url, text
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
@@ -28,8 +29,28 @@ ENGINE_ROLE: Role = "longhaul_engine"
 #: Works for one account at a time: steps, commands, the API.
 APP_ROLE: Role = "longhaul_app"
 
+_DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+
+_ENTER_ACCOUNT = text("SELECT set_config('longhaul.account_id', :account_id, true)")
+
 #: Milliseconds after which a peer that acknowledges nothing counts as gone.
 _TCP_USER_TIMEOUT = 10_000
+
+
+@lru_cache(maxsize=256)
+def _compiled(statement: TextClause) -> str:
+    return str(statement.compile(dialect=_DIALECT))
+
+
+class Trip:
+    """Statements that travel together and commit together, in one round trip: what two words over a wire need."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    def send(self, statement: TextClause, parameters: Mapping[str, object]) -> psycopg.Cursor[tuple[Any, ...]]:
+        """Queue a statement. Its rows are fetched after the block; no statement can use what an earlier answered."""
+        return self._driver.execute(_compiled(statement), parameters)
 
 
 class DatabaseAway(Transient):
@@ -82,20 +103,17 @@ class Database:
             yield connection
 
     @contextmanager
-    def engine_trip(self) -> Iterator[Driver]:
-        """Statements over all accounts that travel together and commit together: one round trip.
-
-        Results are fetched after the block; a statement can't depend on what an earlier one answered.
-        """
-        with self._trip(self._engine) as driver:
-            yield driver
+    def engine_trip(self) -> Iterator[Trip]:
+        """One transaction over all accounts whose statements travel together."""
+        with self._trip(self._engine) as trip:
+            yield trip
 
     @contextmanager
-    def account_trip(self, account_id: UUID) -> Iterator[Driver]:
-        """Statements inside one account that travel together and commit together: one round trip."""
-        with self._trip(self._app) as driver:
-            driver.execute("SELECT set_config('longhaul.account_id', %s, true)", [str(account_id)])
-            yield driver
+    def account_trip(self, account_id: UUID) -> Iterator[Trip]:
+        """One transaction inside one account whose statements travel together."""
+        with self._trip(self._app) as trip:
+            trip.send(_ENTER_ACCOUNT, {"account_id": str(account_id)})
+            yield trip
 
     def close(self) -> None:
         """Give all connections back to the server."""
@@ -114,13 +132,13 @@ class Database:
                 raise RuntimeError("nothing was committed: a statement failed in this transaction and was swallowed")
 
     @contextmanager
-    def _trip(self, pool: Engine) -> Iterator[Driver]:
+    def _trip(self, pool: Engine) -> Iterator[Trip]:
         with self._held(), _away(), pool.connect() as connection:
             driver = _driver(connection)
             try:
                 # Without a BEGIN, what is sent before one Sync is one transaction to the server.
                 with driver.pipeline():
-                    yield driver
+                    yield Trip(driver)
             except psycopg.Error as error:
                 if driver.broken:
                     connection.invalidate(error)

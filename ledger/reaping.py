@@ -1,0 +1,135 @@
+"""The reap: runs whose worker is gone, silent or hung are taken back, or failed when that happened too often.
+
+Age alone is never a reason (I9): a run that is long, with a worker that beats and passes that finish, is healthy.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from base.ids import uuid7
+from base.logs import get
+from ledger.ending import RECOVERY_EXHAUSTED, react
+from ledger.policy import Policy, declared, policy
+from ledger.presence import Process, provably_gone, this_process
+from schema.engine import Database, DatabaseAway
+from schema.ledger import attempts, endings, reaping, workers
+
+_log = get(__name__)
+
+
+@dataclass(frozen=True)
+class Reaped:
+    """A run that was taken back. `fence` is the one its last holder has: what to abort, should it still run."""
+
+    job_id: UUID
+    account_id: UUID
+    task: str
+    lane: str
+    fence: int
+    outcome: Literal["pending", "failed"]
+
+
+def reap(
+    database: Database, *, limit: int = 50, watched_since: datetime | None = None, observer: Process | None = None
+) -> list[Reaped]:
+    """Take back abandoned runs of the tasks this process knows, each inside its own account (E31).
+
+    Abandoned is a run whose worker's beat is older than its `stale_after`, whose progress is older than its
+    `stall_after`, or whose worker is provably gone. `watched_since`: silence before it does not count; give the end
+    of the sweep's own last failed query, so that an outage ages nobody.
+
+    Raises:
+        DatabaseAway: it can't be asked now.
+    """
+    gone = _gone(database, observer or this_process())
+    known = declared().values()
+    patience = [(p.task, p.stale_after, p.stall_after) for p in known]
+    with database.engine() as connection:
+        found = reaping.suspicious(connection, patience, gone=gone, watched_since=watched_since, limit=limit)
+    return _take_back_all(database, found, gone, watched_since)
+
+
+def reap_gone(database: Database, *, limit: int = 50, observer: Process | None = None) -> list[Reaped]:
+    """Take back only what provably gone processes of this machine held: recovery need not wait for the sweep (E27)."""
+    gone = _gone(database, observer or this_process())
+    if not gone:
+        return []
+    with database.engine() as connection:
+        found = reaping.held_by(connection, gone, list(declared()), limit)
+    return _take_back_all(database, found, gone, None)
+
+
+def _gone(database: Database, observer: Process) -> list[UUID]:
+    if observer.boot_id is None or observer.pid_namespace is None:
+        return []
+    with database.engine() as connection:
+        neighbours = workers.neighbours(connection, observer.boot_id, observer.pid_namespace)
+    return [n.worker_id for n in neighbours if provably_gone(n.pid, n.start_ticks)]
+
+
+def _take_back_all(
+    database: Database, found: Collection[reaping.Suspect], gone: Collection[UUID], watched_since: datetime | None
+) -> list[Reaped]:
+    reaped = []
+    for suspect in found:
+        try:
+            taken = _take_back(database, suspect, policy(suspect.task), gone, watched_since)
+        except DatabaseAway:
+            raise
+        except Exception:  # noqa: BLE001
+            # One row whose reaction fails costs that row only (I12): the next sweep tries it again.
+            _log.exception("a run could not be taken back", job=str(suspect.job_id), task=suspect.task)
+            continue
+        if taken is not None:
+            reaped.append(taken)
+    return reaped
+
+
+def _take_back(
+    database: Database,
+    suspect: reaping.Suspect,
+    declared: Policy,
+    gone: Collection[UUID],
+    watched_since: datetime | None,
+) -> Reaped | None:
+    with database.account(suspect.account_id) as connection:
+        taken = reaping.take_back(
+            connection,
+            suspect,
+            stale_after=declared.stale_after,
+            stall_after=declared.stall_after,
+            gone=gone,
+            watched_since=watched_since,
+            reason=RECOVERY_EXHAUSTED,
+        )
+        if taken is None:
+            return None
+        job = taken.job
+        endings.free_slot(connection, job.job_id)
+        attempts.record(
+            connection,
+            attempts.AttemptRecord(
+                id=uuid7(),
+                account_id=job.account_id,
+                job_id=job.job_id,
+                fence=suspect.fence,
+                attempt=taken.attempt,
+                worker_id=taken.worker_id,
+                outcome="reaped",
+                reason=job.reason,
+                error=job.error,
+                started_at=taken.started_at,
+            ),
+        )
+        react(connection, job)
+    return Reaped(
+        job_id=job.job_id,
+        account_id=job.account_id,
+        task=job.task,
+        lane=job.lane,
+        fence=suspect.fence,
+        outcome="failed" if job.state == "failed" else "pending",
+    )
