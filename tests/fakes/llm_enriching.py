@@ -67,7 +67,10 @@ def _chunk(data: Mapping[str, Any]) -> dict[str, Any]:
                         "description": meaning if f"{direction}_field_descriptions" in targets else None,
                     }
                 )
-    return {"endpoints": endpoints, "fields": fields}
+    found: dict[str, Any] = {"endpoints": endpoints, "fields": fields}
+    if "mapping" in data:
+        found["mapping"] = _overview({"targets": data["targets"], **data["mapping"]})
+    return found
 
 
 def _overview(data: Mapping[str, Any]) -> dict[str, Any]:

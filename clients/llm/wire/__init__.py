@@ -1,0 +1,1 @@
+"""The chat completions protocol as servers really speak it; `clients.llm.openai` is its only user."""
