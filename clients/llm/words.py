@@ -23,7 +23,7 @@ _SMALL = frozenset(_SMALL_LIST.split())
 _ARTICLES = frozenset(["a", "an", "the", "der", "die", "das", "ein", "eine"])
 _NO_NOUN_PHRASE_LIST = """
 are can contains display displays does enter equals gives has have how if indicate indicates is lists may must
-provide provides return returns select shall shows specifies specify that the these this used was were what when where
+provide provides return returns select shall shows specifies specify that these this used was were what when where
 whether which who whose why will hat ist sind wird wurde
 """
 #: Words that make a phrase a sentence or an instruction.
@@ -86,7 +86,7 @@ def short_name(text: str) -> str:
 def recut(token: str, cut: str) -> str:
     """A token parted where another way to write it is parted: `SDWAIDs` by `SDWA_IDS` is `SDWA_IDs`."""
     letters = iter(character for character in token if character.isalnum())
-    return "_".join("".join(letter for letter, _ in zip(letters, word, strict=False)) for word in split(cut))
+    return "_".join("".join(letter for _, letter in zip(word, letters, strict=False)) for word in split(cut))
 
 
 def repeats_identifier(suggested: str, token: str) -> bool:
