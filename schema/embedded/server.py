@@ -30,7 +30,7 @@ _SETTINGS = {
     "jit": "off",
 }
 #: For tests: nothing survives a crash of the machine, everything else behaves as ever.
-_CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_CARELESS = {"fsync": "off", "full_page_writes": "off"}
 
 
 def ensure(place: Place, *, superuser: str, durable: bool) -> Path:
