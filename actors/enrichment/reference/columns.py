@@ -88,13 +88,20 @@ def _holds_endpoints(rows: Sequence[Row], column: str, names: Names) -> bool:
 
 
 def _meaning(keyed: Sequence[Keyed], columns: Sequence[str]) -> str:
-    prose = {column: _prose(keyed, column) for column in columns}
+    prose = {column: _prose(keyed, column) for column in columns if not _is_labels(keyed, column)}
     longest = max(prose.values(), default=0.0)
     if longest < _LEAST_PROSE:
         return ""
-    headed = [column for column in columns if _is_headed(column, _MEANING_HEADERS)]
+    headed = [column for column in prose if _is_headed(column, _MEANING_HEADERS)]
     chosen = [column for column in headed if prose[column] >= max(_LEAST_PROSE, _HEADED_SHARE * longest)]
-    return max(chosen or columns, key=lambda column: prose[column])
+    return max(chosen or prose, key=lambda column: prose[column])
+
+
+def _is_labels(keyed: Sequence[Keyed], column: str) -> bool:
+    """Headed as a name and short: what a thing is called, not what it means."""
+    return _is_headed(column, _NAME_HEADERS) and all(
+        len(one.row.get(column, "").split()) <= _NAME_WORDS for one in keyed
+    )
 
 
 def _prose(keyed: Sequence[Keyed], column: str) -> float:

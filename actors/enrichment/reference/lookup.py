@@ -134,8 +134,9 @@ def _read_rows(
 
 
 def _said(one: Keyed, found: Columns, endpoints: Endpoints, schema: str, names: Names) -> Iterator[_Said]:
-    meaning = one.row.get(found.meaning, "") if found.meaning else ""
+    text = one.row.get(found.meaning, "") if found.meaning else ""
     for key in one.match.keys:
+        meaning = "" if words.fold(text) == words.fold(key) else text
         name = _name(key, one.row, found)
         if meaning or name:
             for narrowed, ends in _narrowed(key, endpoints, schema, names):
