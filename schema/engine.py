@@ -13,10 +13,11 @@ from typing import Any, Literal
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import Connection, Dialect, Engine, TextClause, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Dialect, Engine, TextClause, create_engine, event, make_url
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
+from sqlalchemy.pool import NullPool
 
 from base.errors import Misconfigured, Transient
 from base.settings import DatabaseLimits, Settings
@@ -30,8 +31,6 @@ ENGINE_ROLE: Role = "longhaul_engine"
 APP_ROLE: Role = "longhaul_app"
 
 _DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-
-_ENTER_ACCOUNT = text("SELECT set_config('longhaul.account_id', :account_id, true)")
 
 #: Milliseconds after which a peer that acknowledges nothing counts as gone.
 _TCP_USER_TIMEOUT = 10_000
@@ -52,6 +51,10 @@ class Trip:
         """Queue a statement. Its rows are fetched after the block; no statement can use what an earlier answered."""
         return self._driver.execute(_compiled(statement), parameters)
 
+    def say(self, statement: str) -> None:
+        """Queue a statement without parameters whose rows nobody wants."""
+        self._driver.execute(statement)
+
 
 class DatabaseAway(Transient):
     """The database can't be reached, or could not serve this now. Nothing was committed, unless a COMMIT was cut."""
@@ -64,7 +67,7 @@ def enter_role(driver: Driver, role: Role) -> None:
 
 def enter_account(account_id: UUID) -> str:
     """The statement that opens an account's scope until the transaction ends (I11)."""
-    return f"SET LOCAL longhaul.account_id = '{UUID(str(account_id))}'"
+    return f"SELECT set_config('longhaul.account_id', '{UUID(str(account_id))}', true)"
 
 
 class Database:
@@ -79,6 +82,7 @@ class Database:
         self._holding = threading.local()
         # Claims and sweeps never hold a connection for long; half and half keeps either from starving the other.
         size = max(1, limits.pool_size // 2)
+        self._login = self._unpooled(url)
         self._engine = self._pool(url, ENGINE_ROLE, size)
         self._app = self._pool(url, APP_ROLE, max(1, limits.pool_size - size))
 
@@ -112,8 +116,14 @@ class Database:
     def account_trip(self, account_id: UUID) -> Iterator[Trip]:
         """One transaction inside one account whose statements travel together."""
         with self._trip(self._app) as trip:
-            trip.send(_ENTER_ACCOUNT, {"account_id": str(account_id)})
+            trip.say(enter_account(account_id))
             yield trip
+
+    @contextmanager
+    def login(self) -> Iterator[Connection]:
+        """One transaction as the login role itself, on a connection of its own: for looking at the server."""
+        with self._transaction(self._login, "BEGIN") as connection:
+            yield connection
 
     def close(self) -> None:
         """Give all connections back to the server."""
@@ -154,26 +164,28 @@ class Database:
         finally:
             self._holding.one = False
 
+    def _unpooled(self, url: str) -> Engine:
+        return create_engine(_address(url), poolclass=NullPool, **self._options())
+
     def _pool(self, url: str, role: Role, size: int) -> Engine:
         wait = self._limits.connect_timeout.total_seconds()
-        engine = create_engine(
-            make_url(url).set(drivername="postgresql+psycopg"),
+        engine = create_engine(_address(url), pool_size=size, max_overflow=0, pool_timeout=wait, **self._options())
+        event.listen(engine, "connect", partial(self._on_connect, role))
+        return engine
+
+    def _options(self) -> dict[str, Any]:
+        return {
             # Transactions are opened and closed above, each with one round trip less than the driver's own.
-            isolation_level="AUTOCOMMIT",
-            pool_size=size,
-            max_overflow=0,
-            pool_timeout=wait,
+            "isolation_level": "AUTOCOMMIT",
             # Rows carry people's data; errors carry rows.
-            hide_parameters=True,
-            connect_args={
+            "hide_parameters": True,
+            "connect_args": {
                 # libpq takes a connect_timeout of one second for two.
-                "connect_timeout": max(2, round(wait)),
+                "connect_timeout": max(2, round(self._limits.connect_timeout.total_seconds())),
                 "tcp_user_timeout": _TCP_USER_TIMEOUT,
                 "application_name": "longhaul",
             },
-        )
-        event.listen(engine, "connect", partial(self._on_connect, role))
-        return engine
+        }
 
     def _on_connect(self, role: Role, driver: Driver, _record: object) -> None:
         timeout = round(self._limits.statement_timeout.total_seconds() * 1000)
@@ -181,7 +193,16 @@ class Database:
         if role == ENGINE_ROLE:
             # Every statement of the engine walks an index. A plan cached while the table was empty would scan it all.
             driver.execute("SET enable_seqscan = off", prepare=False)
-        enter_role(driver, role)
+        try:
+            enter_role(driver, role)
+        except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:
+            raise Misconfigured(
+                f"The database's login can't work as {role}: {first_line(error)}. Run ./longhaul migrate."
+            ) from error
+
+
+def _address(url: str) -> URL:
+    return make_url(url).set(drivername="postgresql+psycopg")
 
 
 def _driver(connection: Connection) -> Driver:
@@ -199,15 +220,16 @@ def _away() -> Iterator[None]:
         raise DatabaseAway("Every connection to the database is in use. Raise LONGHAUL_DATABASE__POOL_SIZE.") from None
     except DBAPIError as error:
         if error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError):
-            raise DatabaseAway(_sentence(error.orig)) from error
+            raise DatabaseAway(f"The database can't be used now: {first_line(error.orig)}.") from error
         raise
     except psycopg.OperationalError as error:
-        raise DatabaseAway(_sentence(error)) from error
+        raise DatabaseAway(f"The database can't be used now: {first_line(error)}.") from error
 
 
-def _sentence(error: BaseException | None) -> str:
-    first = str(error).strip().splitlines()
-    return f"The database can't be used now: {first[0] if first else 'the connection was lost'}."
+def first_line(error: BaseException | None) -> str:
+    """What the server said, without its details: they may quote a row."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else "the connection was lost"
 
 
 _process_database: Database | None = None

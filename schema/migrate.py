@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from base.errors import Misconfigured, Transient
-from schema.engine import APP_ROLE, ENGINE_ROLE, Database
+from schema.engine import APP_ROLE, ENGINE_ROLE, Database, first_line
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -54,9 +54,10 @@ def head() -> str:
 
 def revision(database: Database) -> str | None:
     """The revision the database is at; None when it was never migrated."""
-    with database.engine() as connection:
+    with database.login() as connection:
         if not connection.execute(_HAS_REVISION).scalar_one():
             return None
+    with database.engine() as connection:
         found: str | None = connection.execute(_REVISION).scalar()
         return found
 
@@ -76,8 +77,7 @@ def _owner(owner_url: str) -> Iterator[Connection]:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             yield connection
     except OperationalError as error:
-        reason = str(error.orig).strip().splitlines()[0]
-        raise Transient(f"The database can't be migrated now: {reason}.") from error
+        raise Transient(f"The database can't be migrated now: {first_line(error.orig)}.") from error
     finally:
         engine.dispose()
 
