@@ -23,11 +23,15 @@ _VERBS = frozenset(_VERB_LIST.split())
 
 
 def chunk(data: Data) -> Data:
-    """Names and descriptions for every id of a chunk, null where nothing is known or nothing was asked."""
+    """Names and descriptions for every id of a chunk, null where nothing is known or nothing was asked.
+
+    Where the mapping rides along it is answered too.
+    """
     targets = frozenset(data.get("targets", ()))
     glossary = _Glossary(data.get("glossary", ()))
     operations: Sequence[Data] = data.get("operations", ())
-    return {
+    mapping = {"mapping": overview({**data["mapping"], "targets": targets})} if "mapping" in data else {}
+    return mapping | {
         "endpoints": [
             {"id": operation["id"], "name": _endpoint(operation, glossary) if "endpoint_names" in targets else None}
             for operation in operations

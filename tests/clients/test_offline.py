@@ -141,6 +141,15 @@ def test_an_overview_tidies_what_the_definition_says() -> None:
     assert answer(data | {"title": "Water", "targets": ["mapping_description"]})["name"] is None
 
 
+def test_an_overview_may_ride_along_with_a_chunk() -> None:
+    data = {"kind": "chunk", "targets": ["mapping_name"], "operations": [], "mapping": {"title": "Water API"}}
+    assert answer(data) == {
+        "mapping": {"name": "Water API", "description": None},
+        "endpoints": [],
+        "fields": [],
+    }
+
+
 def digest(reference: str, *fields: str, endpoints: tuple[str, ...] = ("GET /x",)) -> dict[str, tuple[str, list[str]]]:
     inventory = [{"endpoint": one, "fields": list(fields)} for one in endpoints]
     said = answer({"kind": "digest", "inventory": inventory, "reference": reference})

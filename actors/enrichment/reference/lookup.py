@@ -13,7 +13,7 @@ from actors.enrichment.reference.columns import Columns, Keyed
 from actors.enrichment.reference.names import Names
 from actors.enrichment.reference.rows import Row, Table
 from clients.llm import words
-from schema.enrichment.glossary import GlossaryEntry, Source
+from schema.enrichment.glossary import GlossaryEntry
 from schema.enrichment.inventory import InventoryWarning, Operation
 
 WARNING = "reference_lookup"
@@ -27,14 +27,14 @@ Endpoints = tuple[str, ...]
 class Lookup:
     """What was found. `found` of the `total` names (tokens) of the definition have an entry.
 
-    `tabular` names the references that are tables from end to end and gave entries: a digest has nothing to add.
+    `prose` is what is left for a digest: the references that are not tables of this definition's names from end to end.
     """
 
     entries: tuple[GlossaryEntry, ...]
     found: int
     total: int
     warnings: tuple[InventoryWarning, ...]
-    tabular: frozenset[str]
+    prose: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -52,35 +52,34 @@ class _Reading:
     """One reference: what its rows say, and how many of them are not used, by why."""
 
     said: list[_Said] = field(default_factory=list)
+    is_about_definition: bool = False
     unused: Counter[str] = field(default_factory=Counter)
 
     def skip(self, why: str, rows: int = 1) -> None:
         self.unused[why] += rows
 
 
-def lookup(
-    references: Sequence[tuple[str, str]], operations: Sequence[Operation], *, source: Source = "lookup"
-) -> Lookup:
+def lookup(references: Sequence[tuple[str, str]], operations: Sequence[Operation]) -> Lookup:
     """Look every table of the references (name, text) up; where two contradict each other the first one counts.
 
-    `source="user"` reads a glossary of the user's own in the same forms (D14). CPU only, no I/O.
+    CPU only, no I/O.
     """
     names = Names(operations)
     entries: dict[tuple[str, Endpoints], GlossaryEntry] = {}
     warnings: list[InventoryWarning] = []
-    tabular: set[str] = set()
+    prose: list[tuple[str, str]] = []
     for reference, text in references:
         found = tables.read(reference, text)
         reading = _read(found, names)
-        fresh = [_entry(said, names, source) for said in _agreed(reading)]
+        fresh = [_entry(said, names) for said in _agreed(reading)]
         for entry in fresh:
             entries.setdefault((entry.key, entry.endpoints), entry)
         if found:
             warnings.append(InventoryWarning(code=WARNING, text=_told(reference, fresh, reading, names)))
-        if fresh and tables.is_tables_only(reference, text):
-            tabular.add(reference)
+        if not (reading.is_about_definition and tables.is_tables_only(reference, text)):
+            prose.append((reference, text))
     tokens = _tokens(entries.values(), names)
-    return Lookup(tuple(entries.values()), len(tokens), len(names.tokens), tuple(warnings), frozenset(tabular))
+    return Lookup(tuple(entries.values()), len(tokens), len(names.tokens), tuple(warnings), tuple(prose))
 
 
 def _read(found: Sequence[Table], names: Names) -> _Reading:
@@ -92,6 +91,7 @@ def _read(found: Sequence[Table], names: Names) -> _Reading:
             reading.skip("stand under an endpoint that is not in this definition", len(table.rows))
             continue
         if located := columns.find(table, names):
+            reading.is_about_definition = True
             _read_rows(reading, table, located, scope, names)
         elif not _read_endpoints(reading, table, names):
             reading.skip("name nothing in this definition", len(table.rows))
@@ -203,10 +203,10 @@ def _agreed(reading: _Reading) -> Iterator[_Said]:
         yield _Said(same[0].key, same[0].endpoints, name, longest)
 
 
-def _entry(said: _Said, names: Names, source: Source) -> GlossaryEntry:
+def _entry(said: _Said, names: Names) -> GlossaryEntry:
     kind = names.kind(said.key) if said.key in names.places else "endpoint"
     ends = () if kind == "endpoint" else said.endpoints
-    return GlossaryEntry(key=said.key, kind=kind, name=said.name, meaning=said.meaning, endpoints=ends, source=source)
+    return GlossaryEntry(key=said.key, kind=kind, name=said.name, meaning=said.meaning, endpoints=ends, source="lookup")
 
 
 def _tokens(entries: Iterable[GlossaryEntry], names: Names) -> set[str]:

@@ -4,8 +4,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
 from actors.enrichment.definition import walking
 from actors.enrichment.definition.reading import read
 from actors.enrichment.definition.recognising import spec_version
@@ -55,7 +53,7 @@ def test_the_agencys_dictionary_gives_its_own_words() -> None:
     found = lookup([("dictionary.json", text)], definition(EXAMPLES / "epa-cwa.json"))
     assert found.found >= 225
     assert found.total == 540
-    assert found.tabular == {"dictionary.json"}
+    assert found.prose == ()
     assert all(entry.meaning == written[entry.key] for entry in found.entries if entry.key in written)
     assert [(warning.code, "not used" in warning.text) for warning in found.warnings] == [(WARNING, True)]
     assert f"{found.found} of 540 names found" in found.warnings[0].text
@@ -66,6 +64,7 @@ def test_a_dictionary_without_meanings_gives_no_entry() -> None:
     found = lookup([("ref.json", text)], definition(DATA / "epa-sdw.json"))
     assert not [entry for entry in found.entries if entry.meaning]
     assert "have no text" in found.warnings[0].text
+    assert found.prose == ()
 
 
 def test_a_heading_that_names_a_schema_keeps_its_table_to_that_schema() -> None:
@@ -80,7 +79,7 @@ def test_a_heading_that_names_a_schema_keeps_its_table_to_that_schema() -> None:
     ]
     assert of_control
     assert {paths[entry.key].schema_name for entry in of_control} <= {"BatchControl", "ADVBatchControl"}
-    assert not found.tabular
+    assert found.prose == (("ref.md", text),)
 
 
 def test_spelling_does_not_matter_where_it_is_clear_what_is_meant() -> None:
@@ -205,24 +204,12 @@ def test_a_csv_without_a_header_loses_no_row() -> None:
     assert meanings(found) == {("amount", ()): "Rain of an hour", ("depth", ()): "Depth of snow"}
 
 
-@pytest.mark.parametrize(
-    "glossary",
-    [
-        {"amount": "Rain of an hour", "x": "y"},
-        {"amount": {"name": "Rain", "text": "Rain of an hour"}, "x": {"name": "y"}},
-    ],
-)
-def test_a_users_glossary_is_read_in_the_same_forms(glossary: dict[str, object]) -> None:
-    [entry] = lookup([("mine.json", json.dumps(glossary))], [HOURLY], source="user").entries
-    assert (entry.key, entry.meaning, entry.source) == ("amount", "Rain of an hour", "user")
-
-
 def test_prose_and_foreign_tables_give_nothing() -> None:
-    assert looked_up("Just words about the amount: not much.", HOURLY, name="a.txt") == Lookup(
-        (), 0, 1, (), frozenset()
-    )
+    said = "Just words about the amount: not much."
+    assert looked_up(said, HOURLY, name="a.txt") == Lookup((), 0, 1, (), (("a.txt", said),))
     foreign = looked_up([{"k": "a", "t": "Another thing"}, {"k": "b", "t": "One more"}], HOURLY)
     assert foreign.entries == ()
+    assert foreign.prose
     assert "2 name nothing in this definition" in foreign.warnings[0].text
 
 
