@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 
@@ -15,6 +16,13 @@ class _Command(TyperCommand):
 
 class _Group(TyperGroup):
     example: ClassVar[str]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """A noun alone is a question, not a mistake: its help is the answer."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(f"Example:\n  {self.example}\n\n")

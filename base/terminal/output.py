@@ -5,7 +5,7 @@ On a terminal tables fit its width; piped they are as wide as they are, never wr
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -61,12 +61,12 @@ class Output:
     def result(self, value: Any) -> None:
         """The result for scripts: one JSON document on stdout, nothing without `--json`.
 
-        Dataclasses, pydantic models, ids, times (ISO 8601), durations (ISO 8601) and paths are understood.
+        Dataclasses, named tuples and pydantic models become objects; times and durations are ISO 8601.
         """
         if self.as_json:
             from pydantic_core import to_json  # noqa: PLC0415  only some commands print JSON
 
-            _write(sys.stdout, to_json(value, indent=2).decode())
+            _write(sys.stdout, to_json(_named(value), indent=2).decode())
 
     def table(self, columns: Sequence[Column | str], rows: Sequence[Sequence[str]]) -> None:
         """Rows under their headings, on stdout; nothing under `--json`."""
@@ -80,6 +80,19 @@ class Output:
         width = max(len(name) for name, _ in pairs)
         for name, value in pairs:
             _write(sys.stdout, f"{name.ljust(width)}  {plain(value)}".rstrip())
+
+
+def _named(value: Any) -> Any:
+    """Rows as objects with names: a named tuple would become a bare list."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _named(inner) for name, inner in value._asdict().items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: _named(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _named(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_named(inner) for inner in value]
+    return value
 
 
 def _column(column: Column | str) -> Column:
