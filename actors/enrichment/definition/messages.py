@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.enrichment.definition.facts import Facts, Reader, text
-from actors.enrichment.definition.refs import References, component_name, step
+from actors.enrichment.definition.refs import References, component_of, step
 from schema.enrichment.inventory import Field, Location
 
 #: Swagger 2.0 allows no title beside a parameter's name, so its title is written under this key (docs/decisions).
@@ -103,7 +103,7 @@ def _parameter(parameter: dict[str, Any], pointer: str, location: Location, name
         location=location,
         path=name,
         token=name,
-        schema_name=component_name(pointer),
+        schema_name=component_of(pointer),
         pointer=pointer,
         type=said.type,
         format=said.format,

@@ -41,11 +41,10 @@ def reference(node: Any) -> str | None:
     return target if isinstance(target, str) else None
 
 
-def component_name(pointer: str) -> str:
-    """`Pet` for `/components/schemas/Pet` and `/definitions/Pet`, empty for any other place."""
-    keys = keys_of(pointer)
-    match keys:
-        case ["components", _, name] | ["definitions" | "parameters" | "responses", name]:
+def component_of(pointer: str) -> str:
+    """`Pet` for everything in `/components/schemas/Pet` or `/definitions/Pet`, empty for what stands inline."""
+    match keys_of(pointer):
+        case ["components", _, name, *_] | ["definitions" | "parameters" | "responses", name, *_]:
             return name
         case _:
             return ""

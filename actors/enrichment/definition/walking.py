@@ -14,15 +14,17 @@ from actors.enrichment.definition.facts import MAX_DOCUMENT_TEXT, MAX_OPERATION_
 from actors.enrichment.definition.messages import Body, bodies_of, parameters_of
 from actors.enrichment.definition.recognising import allows_ref_siblings, is_swagger
 from actors.enrichment.definition.refs import References, reference, step
+from actors.enrichment.definition.shapes import Shapes
 from actors.enrichment.definition.warnings import warnings_of
 from schema.enrichment.inventory import Field, Inventory, Media, Operation, operation_key
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
-#: Fields kept of a whole document; a body gets its fair share of what is left, and never less than the second number.
+#: Fields kept of the bodies of a whole document: a body gets its fair share of what is left, but no less than a prompt
+#: takes, unless there are so many bodies that even this would be more than the second number.
 MAX_FIELDS = 100_000
+MOST_FIELDS = 200_000
 LEAST_SHARE = 60
-MOST_SHARE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,19 @@ class Found:
     items: tuple[tuple[dict[str, Any], str], ...]
 
 
-@dataclass
 class _Budget:
     """Shares the document's fields among its bodies, in document order: what small ones leave, later ones may use."""
 
-    fields: int
-    bodies: int
+    def __init__(self, bodies: int) -> None:
+        self._bodies = max(1, bodies)
+        self._least = min(LEAST_SHARE, max(1, MOST_FIELDS // self._bodies))
+        self._left = MAX_FIELDS
 
     def take(self, wanted: int) -> int:
-        share = max(LEAST_SHARE, min(MOST_SHARE, self.fields // max(1, self.bodies)))
-        taken = min(wanted, share)
-        self.fields -= taken
-        self.bodies -= 1
+        """How many fields of the next body are kept."""
+        taken = min(wanted, max(self._least, self._left // max(1, self._bodies)))
+        self._left -= taken
+        self._bodies -= 1
         return taken
 
 
@@ -70,10 +73,10 @@ def inventory(root: dict[str, Any], version: str, media: Media) -> Inventory:
     """Everything in a document, in its own order; no operation is left out, fields beyond the caps are counted."""
     references = References(root)
     reader = Reader(references)
-    walker = BodyWalker(references, reader, ref_siblings=allows_ref_siblings(version))
+    walker = BodyWalker(references, Shapes(reader, ref_siblings=allows_ref_siblings(version)))
     found = list(operations_of(root, references))
     bodies = [list(bodies_of(one.node, one.pointer, references, swagger=is_swagger(version))) for one in found]
-    budget = _Budget(MAX_FIELDS, sum(map(len, bodies)))
+    budget = _Budget(sum(map(len, bodies)))
     operations: list[Operation] = []
     for one, own in zip(found, bodies, strict=True):
         fields = _Fields()
@@ -132,20 +135,21 @@ def _add_body(fields: _Fields, body: Body, walker: BodyWalker, budget: _Budget) 
     taken = budget.take(len(walked.fields))
     fields.cut += walked.beyond + len(walked.fields) - taken
     for found in walked.fields[:taken]:
+        one = found.property
         fields.add(
             Field(
                 location=body.location,
                 status=body.status,
                 path=found.path,
-                token=found.token,
-                schema_name=found.schema_name,
-                pointer=found.pointer,
+                token=one.name,
+                schema_name=one.schema_name,
+                pointer=one.pointer,
                 required=found.required,
-                type=found.facts.type,
-                format=found.facts.format,
-                values=found.facts.values,
-                title=found.facts.title,
-                description=found.facts.description,
+                type=one.facts.type,
+                format=one.facts.format,
+                values=one.facts.values,
+                title=one.facts.title,
+                description=one.facts.description,
             )
         )
 

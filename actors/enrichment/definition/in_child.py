@@ -1,0 +1,20 @@
+"""What runs in the child process: imports what reading needs, and nothing of the application."""
+
+from actors.enrichment.definition.reading import EXPECTED, read
+from actors.enrichment.definition.recognising import spec_version
+from actors.enrichment.definition.walking import inventory
+from base.errors import BadInput
+
+
+def read_inventory(data: bytes, name: str, limit: int) -> bytes:
+    """The inventory of a definition as JSON.
+
+    Raises:
+        BadInput: no definition that can be read, or one without operations.
+    """
+    source = read(data, name, limit)
+    found = inventory(source.root, spec_version(source), source.media)
+    if not found.operations:
+        why = "it has no `paths`" if not source.root.get("paths") else "its `paths` hold none"
+        raise BadInput(f"{name} has no operations, so there is nothing to enrich: {why}. {EXPECTED}")
+    return found.model_dump_json(exclude_defaults=True).encode()
