@@ -34,6 +34,8 @@ class Answer:
     usage_changes: Mapping[str, Any] = field(default_factory=dict)
     #: Whether `[DONE]` is sent.
     done: bool = True
+    #: What follows the finish reason: the proper end, a cut, or nothing at all on a connection left open.
+    after_finish: Literal["end", "cut", "silence"] = "end"
     #: Sent before the text, as `reasoning_content`.
     thinking: str = ""
     #: Characters per event, and seconds between events.
@@ -74,6 +76,11 @@ class Answer:
             await asyncio.sleep(_FOREVER)
         if finish is not None:
             await exchange.event(_chunk({}, finish))
+        if self.after_finish == "cut":
+            exchange.cut()
+            return
+        if self.after_finish == "silence":
+            await asyncio.sleep(_FOREVER)
         if self.usage and (exchange.body.get("stream_options") or {}).get("include_usage"):
             await exchange.event({"id": "c", "choices": [], "usage": self._usage(exchange)})
         if self.done:
@@ -289,6 +296,11 @@ def web_page(code: int) -> Reply:
         await exchange.whole(code, b"<html><title>Gateway</title><body>nope</body></html>", "text/html")
 
     return reply
+
+
+def redirect(target: str) -> Reply:
+    """The address has moved."""
+    return status(307, headers={"location": target})
 
 
 def refusing(*parameters: str, then: Reply, shape: Shape = "openai", code: int = 400) -> Reply:
