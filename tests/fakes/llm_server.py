@@ -106,10 +106,12 @@ class Exchange:
     def read_prompt(self) -> None:
         """The prompt is being worked on: from here on it costs."""
         self.received.input_tokens = self.server.count(self.received.prompt)
+        self.server.changed()
 
     def wrote(self, text: str) -> None:
         """All the text generated so far, visible or not."""
         self.received.output_tokens = self.server.count(text)
+        self.server.changed()
 
     async def whole(
         self, status: int, body: bytes, content_type: str = "application/json", headers: Mapping[str, str] | None = None
