@@ -79,7 +79,7 @@ class Policy:
             )
         if self.max_attempts is not None and self.max_recoveries is not None:
             raise Misconfigured(f"The task {self.task} is bounded by attempts or by recoveries, not by both.")
-        if (self.max_attempts or 1) < 1 or (self.max_recoveries or 0) < 0 or self.gate_slots < 1:
+        if self.max_attempts == 0 or min(self.max_attempts or 0, self.max_recoveries or 0) < 0 or self.gate_slots < 1:
             raise Misconfigured(f"The task {self.task} declares a limit below the least that makes sense.")
 
     @property
