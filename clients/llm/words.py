@@ -90,8 +90,8 @@ def recut(token: str, cut: str) -> str:
 
 
 def repeats_identifier(suggested: str, token: str) -> bool:
-    """Whether a name is empty or the raw token itself: nobody's answer, the offline model's neither (D7)."""
-    return not suggested.strip() or suggested.strip().lower() == token.strip().lower()
+    """Whether a name is empty or the raw token as it is written: nobody's answer, the offline model's neither (D7)."""
+    return suggested.strip() in {"", token.strip()}
 
 
 def no_better_than_identifier(suggested: str, token: str) -> bool:

@@ -64,9 +64,10 @@ def test_a_name_that_says_more_is_better() -> None:
 
 
 def test_only_the_raw_token_repeats_the_identifier() -> None:
-    assert words.repeats_identifier("CUSTNO", "custNo")
+    assert words.repeats_identifier("custNo ", "custNo")
     assert words.repeats_identifier(" ", "custNo")
     assert not words.repeats_identifier("Cust No", "custNo")
+    assert not words.repeats_identifier("City", "city")
 
 
 def test_the_list_names_its_sources_and_keeps_its_rules() -> None:
