@@ -1,6 +1,7 @@
 """What the relay asks, once a second and lane."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 
 from schema.engine import Database
@@ -25,8 +26,29 @@ def runnable(
 
     A gated task counts at most its gate's free slots, a task no live worker of the lane knows counts nothing.
     """
+    with database.engine(read_only=True) as connection:
+        return _up_to(limit, waking.runnable(connection, lane, limit, alive_within))
+
+
+@contextmanager
+def turn(
+    database: Database, lane: str, *, limit: int, alive_within: timedelta = _ALIVE_WITHIN
+) -> Iterator[Mapping[str, int] | None]:
+    """Be the lane's only relay inside the block, with what `runnable` answers; None: another process's relay is.
+
+    The block holds an advisory lock in a read-only transaction, with no row locked and no snapshot kept. The server
+    ends it after five idle seconds; then another relay may start, and at worst some wake-ups are sent twice.
+    """
+    with database.engine(read_only=True) as connection:
+        if not waking.take_turn(connection, lane):
+            yield None
+        else:
+            yield _up_to(limit, waking.runnable(connection, lane, limit, alive_within))
+
+
+def _up_to(limit: int, found: Mapping[str, int]) -> dict[str, int]:
     left, counts = limit, {}
-    for task, count in waking.runnable(database, lane, limit, alive_within).items():
+    for task, count in found.items():
         if counted := min(count, left):
             counts[task] = counted
             left -= counted

@@ -9,7 +9,10 @@ from base.ids import uuid7
 from ledger.policy import declared
 from ledger.presence import Process, this_process
 from schema.engine import Database
-from schema.ledger import gates, workers
+from schema.ledger import attempts, endings, gates, workers
+
+#: Reason of an attempt that never began: the answer to the claim was lost.
+ORPHANED = "orphaned"
 
 
 def register(
@@ -53,6 +56,37 @@ def beat(database: Database, worker_id: UUID) -> list[tuple[UUID, int]]:
     if not known:
         raise LonghaulError(f"The worker {worker_id} has no row: it was never registered in this database.")
     return held
+
+
+def release(database: Database, worker_id: UUID, job_id: UUID, fence: int) -> bool:
+    """Hand back an orphan: a claim of this worker whose answer never arrived, so that nothing of it was begun.
+
+    Neither an attempt nor a recovery is counted. False: the worker does not hold the job under that fence.
+    """
+    with database.engine() as connection:
+        orphan = workers.holding(connection, worker_id, job_id, fence)
+    if orphan is None:
+        return False
+    with database.account(orphan.account_id) as connection:
+        if not endings.release(connection, job_id, fence, wait=timedelta(0), error=None, given_back=1):
+            return False
+        endings.free_slot(connection, job_id)
+        attempts.record(
+            connection,
+            attempts.AttemptRecord(
+                id=uuid7(),
+                account_id=orphan.account_id,
+                job_id=job_id,
+                fence=fence,
+                attempt=orphan.attempts,
+                worker_id=worker_id,
+                outcome="handed_over",
+                reason=ORPHANED,
+                error=None,
+                started_at=orphan.started_at,
+            ),
+        )
+        return True
 
 
 def retire(database: Database, worker_id: UUID) -> None:

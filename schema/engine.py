@@ -77,6 +77,7 @@ class Database:
     """
 
     def __init__(self, url: str, limits: DatabaseLimits, *, on_close: Callable[[], None] = lambda: None) -> None:
+        self._url = url
         self._limits = limits
         self._on_close = on_close
         self._holding = threading.local()
@@ -87,13 +88,13 @@ class Database:
         self._app = self._pool(url, APP_ROLE, max(1, limits.pool_size - size))
 
     @contextmanager
-    def engine(self) -> Iterator[Connection]:
+    def engine(self, *, read_only: bool = False) -> Iterator[Connection]:
         """One transaction over all accounts, as `longhaul_engine`.
 
         Raises:
             DatabaseAway: it can't be reached, or the connection broke; nothing was committed.
         """
-        with self._transaction(self._engine, "BEGIN") as connection:
+        with self._transaction(self._engine, "BEGIN READ ONLY" if read_only else "BEGIN") as connection:
             yield connection
 
     @contextmanager
@@ -124,6 +125,10 @@ class Database:
         """One transaction as the login role itself, on a connection of its own: for looking at the server."""
         with self._transaction(self._login, "BEGIN") as connection:
             yield connection
+
+    def apart(self, connections: int = 1) -> "Database":
+        """The same database by connections of its own, so many per role: for who must not wait behind the others."""
+        return Database(self._url, self._limits.model_copy(update={"pool_size": 2 * connections}))
 
     def close(self) -> None:
         """Give all connections back to the server."""

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from schema.engine import Database
 
@@ -21,6 +21,8 @@ _PROMOTE = text(
     UPDATE jobs j SET ready = true FROM locked WHERE j.id = locked.id
     """
 )
+
+_TURN = text("SELECT pg_try_advisory_xact_lock(hashtext('longhaul relay'), hashtext(:lane))")
 
 # A full gate counts for nothing, however many jobs wait behind it. A task no live worker knows wakes nobody.
 _RUNNABLE = text(
@@ -70,12 +72,17 @@ def promote_due(database: Database, lane: str, limit: int) -> int:
     return promoted.rowcount
 
 
-def runnable(database: Database, lane: str, limit: int, within: timedelta) -> dict[str, int]:
+def take_turn(connection: Connection, lane: str) -> bool:
+    """Be the lane's only relay until the transaction ends; False when another is."""
+    mine: bool = connection.execute(_TURN, {"lane": lane}).scalar_one()
+    return mine
+
+
+def runnable(connection: Connection, lane: str, limit: int, within: timedelta) -> dict[str, int]:
     """Runnable jobs of the lane by task, each bucket counted up to `limit`.
 
     Only tasks that a worker knows whose last beat is younger than `within`; a gated bucket counts at most its gate's
     free slots.
     """
-    with database.engine_trip() as trip:
-        counted = trip.send(_RUNNABLE, {"lane": lane, "limit": limit, "within": within})
-    return {task: int(n) for task, n in counted.fetchall()}
+    counted = connection.execute(_RUNNABLE, {"lane": lane, "limit": limit, "within": within})
+    return {task: int(n) for task, n in counted}

@@ -1,7 +1,7 @@
 """Worker processes: one row each, written by its beat."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -19,6 +19,10 @@ _INSERT = text(
 _BEAT = text("UPDATE workers SET beat_at = clock_timestamp() WHERE id = :worker_id")
 # A statement of its own: one that wrote to the job rows would wait for finishing runs, and deadlock with them.
 _HELD = text("SELECT id, fence FROM jobs WHERE worker_id = :worker_id AND state = 'running'")
+_HOLDING = text(
+    "SELECT account_id, attempts, started_at FROM jobs "
+    "WHERE id = :job_id AND fence = :fence AND worker_id = :worker_id AND state = 'running'"
+)
 _RETIRE = text("UPDATE workers SET retired_at = clock_timestamp() WHERE id = :worker_id AND retired_at IS NULL")
 _ALIVE = text(
     "SELECT count(*) FROM workers WHERE CAST(:lane AS text) = ANY (lanes) AND retired_at IS NULL "
@@ -31,6 +35,14 @@ _NEIGHBOURS = text(
       AND EXISTS (SELECT FROM jobs j WHERE j.worker_id = w.id AND j.state = 'running')
     """
 )
+
+
+class Held(NamedTuple):
+    """A run as its worker holds it."""
+
+    account_id: UUID
+    attempts: int
+    started_at: datetime
 
 
 class Neighbour(NamedTuple):
@@ -78,6 +90,12 @@ def beat(database: Database, worker_id: UUID) -> tuple[bool, list[tuple[UUID, in
         beaten = trip.send(_BEAT, {"worker_id": worker_id})
         held = trip.send(_HELD, {"worker_id": worker_id})
     return beaten.rowcount == 1, [(job_id, fence) for job_id, fence in held.fetchall()]
+
+
+def holding(connection: Connection, worker_id: UUID, job_id: UUID, fence: int) -> Held | None:
+    """The run of that worker under that fence."""
+    row = connection.execute(_HOLDING, {"worker_id": worker_id, "job_id": job_id, "fence": fence}).one_or_none()
+    return None if row is None else Held._make(row)
 
 
 def retire(connection: Connection, worker_id: UUID) -> None:

@@ -46,6 +46,20 @@ def test_a_task_no_live_worker_knows_wakes_nobody(scene: Scene) -> None:
     assert waking.runnable(scene.database, LANE, limit=100) == {ONCE: 1}
 
 
+def test_a_lane_has_one_relay_at_a_time(scene: Scene) -> None:
+    scene.insert(ONCE)
+    other = scene.database.apart()
+    with waking.turn(scene.database, LANE, limit=100) as mine:
+        assert mine == {ONCE: 1}
+        with waking.turn(other, LANE, limit=100) as theirs:
+            assert theirs is None
+        with waking.turn(other, "another", limit=100) as theirs:
+            assert theirs == {}
+    with waking.turn(other, LANE, limit=100) as theirs:
+        assert theirs == {ONCE: 1}
+    other.close()
+
+
 def test_what_came_due_is_promoted_the_longest_due_first(scene: Scene) -> None:
     due = [scene.insert(due_at=clock.now() + timedelta(hours=1 + n)) for n in range(3)]
     assert waking.promote_due(scene.database, LANE) == 0

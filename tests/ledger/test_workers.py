@@ -6,7 +6,7 @@ import pytest
 
 from base.errors import LonghaulError
 from base.ids import uuid7
-from ledger import ending, workers
+from ledger import ending, gates, workers
 from tests.ledger.scene import GATED, LANE, TRIED, Scene
 
 
@@ -44,6 +44,18 @@ def test_a_beat_waits_for_no_finishing_run(scene: Scene) -> None:
 def test_who_never_entered_cannot_beat(scene: Scene) -> None:
     with pytest.raises(LonghaulError, match="never registered"):
         workers.beat(scene.database, uuid7())
+
+
+def test_an_orphan_is_handed_back_and_nothing_is_counted(scene: Scene) -> None:
+    claim = scene.hold(GATED)
+    assert not workers.release(scene.database, scene.enter(), claim.job_id, claim.fence)  # another's
+    assert not workers.release(scene.database, scene.worker_id, claim.job_id, claim.fence + 1)  # another claim
+    assert workers.release(scene.database, scene.worker_id, claim.job_id, claim.fence)
+    assert not workers.release(scene.database, scene.worker_id, claim.job_id, claim.fence)
+    row = scene.row(claim.job_id)
+    assert (row["state"], row["ready"], row["attempts"], row["recoveries"]) == ("pending", True, 0, 0)
+    assert gates.fill(scene.database, "narrow") == (2, 0)
+    assert [(a["outcome"], a["reason"]) for a in scene.attempts(claim.job_id)] == [("handed_over", "orphaned")]
 
 
 def test_lanes_alive_counts_who_beats_and_has_not_retired(scene: Scene) -> None:
