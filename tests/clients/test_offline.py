@@ -174,6 +174,17 @@ def test_a_digest_reads_tables_and_records_as_far_as_a_cut_lets_it() -> None:
     assert digest(cut, "custNo", "ordDt") == {"custNo": ("The client it is for", [])}
 
 
+def test_a_digest_quotes_nothing_that_the_reference_contradicts() -> None:
+    reference = (
+        "- custNo: Number of the client.\n- custNo: Number of the order.\n- ordDt: Day of it.\n- ordDt: Day of it."
+    )
+    assert digest(reference, "custNo", "ordDt") == {"ordDt": ("Day of it.", [])}
+
+
+def test_a_bare_word_before_a_colon_is_a_key_only_if_written_like_one() -> None:
+    assert digest("Note: look at the other page.\n`Note`: A remark on it.", "note") == {"note": ("A remark on it.", [])}
+
+
 def test_a_digest_keeps_sections_to_their_endpoints() -> None:
     reference = "## hourly\n- amount: Rain in an hour.\n## gone\n- depth: Snow in a year."
     assert digest(reference, "amount", "depth", endpoints=("GET /hourly", "GET /daily")) == {
