@@ -25,8 +25,9 @@ from clients.llm.model import PROMPT_TRUNCATED, Ask, Completion
 from clients.llm.usage import prompt_was_truncated
 from clients.llm.wire import ladder
 from clients.llm.wire.call import Call
+from clients.llm.wire.dialect import Dialect
 from clients.llm.wire.exchange import ServerRefusal, Unusable, exchange
-from clients.llm.wire.ladder import Dialect, Step
+from clients.llm.wire.ladder import Step
 from clients.llm.wire.transcript import Transcript
 from clients.llm.wire.verdict import verdict
 
@@ -71,7 +72,8 @@ class OpenAIModel:
                 "user-agent": "longhaul",
                 **key,
             },
-            timeout=httpx.Timeout(timeout, connect=connect_timeout),
+            # httpx's other limits are per read; the call's own clock and the stream's patience say more (D1).
+            timeout=httpx.Timeout(None, connect=connect_timeout),
             limits=httpx.Limits(max_keepalive_connections=0),
             follow_redirects=False,
             trust_env=False,

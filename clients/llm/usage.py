@@ -64,7 +64,7 @@ def prompt_was_truncated(ask: Ask, usage: Usage) -> bool:
     Ollama does so silently at its context size, 4096 tokens by default.
     """
     characters = prompt_characters(ask)
-    if usage.estimated or characters < _SHORTEST_JUDGED:
+    if characters < _SHORTEST_JUDGED:
         return False
     on_the_limit = usage.input_tokens % _CONTEXT_STEP == 0
     packing = _TIGHTEST_PACKING - 1 if on_the_limit else _TIGHTEST_PACKING

@@ -257,7 +257,9 @@ def test_a_web_page_where_an_answer_should_be(server: LlmServer) -> None:
         complete(server)
 
 
-@pytest.mark.parametrize("body", [b'{"status": "ok"}', b'{"choices": [{"mess', b"[]", b""])
+@pytest.mark.parametrize(
+    "body", [b'{"status": "ok"}', b'{"choices": [{"mess', b"[]", b"", b"[" * 100_000], ids=lambda body: body[:20]
+)
 def test_json_that_is_no_answer(server: LlmServer, body: bytes) -> None:
     server.then(bytes_of(body, content_type="application/json"))
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from base.clock import now
 from clients.llm.errors import Filtered, ModelFailure, RefusingModel, Rejected, TooLong, Unavailable
-from tests.clients.asking import KEY, complete
+from tests.clients.asking import KEY, ask, complete
 from tests.fakes.llm_replies import (
     error,
     error_in_stream,
@@ -150,3 +150,14 @@ def test_a_prompt_refused_for_no_known_reason(server: LlmServer, reply: Reply) -
 
     assert isinstance(failure, Rejected)
     assert not isinstance(failure, Filtered)
+
+
+def test_the_words_of_a_repeated_prompt_decide_nothing(server: LlmServer) -> None:
+    """The prompt of a weather API names temperatures; the complaint is another one."""
+    question = ask("x" * 500 + " temperature, max_tokens, context length")
+    server.then(error(400, f"Unknown role in: {question.messages[1].content}"))
+
+    with pytest.raises(Rejected):
+        complete(server, question)
+
+    assert len(server.requests) == 1

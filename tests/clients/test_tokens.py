@@ -92,7 +92,7 @@ def test_tokens_nobody_reports_are_estimated_and_marked_so(server: LlmServer, re
 def test_tokens_of_calls_out_of_time(server: LlmServer, reply: Reply) -> None:
     server.default = reply
 
-    usage = spent(server, 1, timeout=0.3)
+    usage = spent(server, 1, timeout=0.6)
 
     assert (usage.input_tokens, usage.output_tokens) == totals(server)
     assert usage.estimated

@@ -107,7 +107,7 @@ def _take(data: str, call: Call, transcript: Transcript) -> None:
     try:
         # Not orjson: it refuses half a surrogate pair, and servers do send the halves in two chunks.
         chunk = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         chunk = None
     error = in_answer(chunk) if isinstance(chunk, Mapping) else None
     if isinstance(chunk, Mapping) and error is None:

@@ -1,77 +1,29 @@
-"""Which optional parameters a model is asked with, and how the client learns what it refuses (D3).
+"""Which optional parameters are given up, one step at a time, and what a process remembers of it (D3).
 
     response_format   json_schema -> json_object -> none
     limit             max_tokens -> max_completion_tokens -> none
     temperature       sent -> none
     stream_options    sent -> none
 
-`max_tokens` comes first because of how it fails: models that want the other name refuse it and say so, while servers
-that only know this name ignore the other one silently, and with it the limit.
 What was learned is kept per base URL and model for the life of the process.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from clients.llm.model import Ask
+from clients.llm.wire.dialect import Dialect, Parameter
 from clients.llm.wire.server_error import ServerError
-from clients.llm.wire.strict import strict
 from clients.llm.wire.transcript import Transcript
 from clients.llm.wire.verdict import is_too_long
-
-Parameter = Literal["response_format", "limit", "temperature", "stream_options"]
 
 _REFUSED = (400, 422)
 #: llama-cpp-python answers so to a `response_format` it does not know: as deterministic as any 400.
 _REFUSED_TOO = 500
 
-_ANSWER_WORDS = re.compile(r"\bcompletion\b|max_tokens|max_completion_tokens")
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """The optional parameters sent to a model."""
-
-    response_format: Literal["json_schema", "json_object"] | None = "json_schema"
-    limit: Literal["max_tokens", "max_completion_tokens"] | None = "max_tokens"
-    temperature: bool = True
-    stream_options: bool = True
-
-    def body(self, model: str, ask: Ask) -> bytes:
-        """The request. The same question gives the same bytes."""
-        body: dict[str, Any] = {
-            "model": model,
-            "messages": [{"role": one.role, "content": one.content} for one in ask.messages],
-            "stream": True,
-        }
-        if self.stream_options:
-            body["stream_options"] = {"include_usage": True}
-        if self.limit is not None:
-            body[self.limit] = ask.max_completion_tokens
-        if self.temperature and ask.temperature is not None:
-            body["temperature"] = ask.temperature
-        if self.response_format is not None:
-            body["response_format"] = _response_format(self.response_format, ask)
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-    def without(self, parameter: Parameter) -> "Dialect":
-        """One step down for one parameter."""
-        match parameter:
-            case "response_format":
-                return replace(self, response_format="json_object" if self.response_format == "json_schema" else None)
-            case "limit":
-                return replace(self, limit="max_completion_tokens" if self.limit == "max_tokens" else None)
-            case "temperature":
-                return replace(self, temperature=False)
-            case "stream_options":
-                return replace(self, stream_options=False)
-
-    def changes_to(self, other: "Dialect") -> dict[str, Any]:
-        """What the other does differently, by field."""
-        return {key: value for key, value in vars(other).items() if value != getattr(self, key)}
+#: The answer's share of the context, in the words of vLLM and OpenAI.
+_ANSWER_WORDS = re.compile(r"\b(completion|max_tokens|max_completion_tokens)\b")
 
 
 @dataclass(frozen=True)
@@ -129,10 +81,3 @@ def learn(base_url: str, model: str, changes: Mapping[str, Any]) -> None:
 
 
 _known: dict[tuple[str, str], Dialect] = {}
-
-
-def _response_format(kind: Literal["json_schema", "json_object"], ask: Ask) -> dict[str, Any]:
-    if kind == "json_object":
-        return {"type": "json_object"}
-    name = re.sub(r"[^a-zA-Z0-9_-]", "_", ask.schema_name)[:64]
-    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": strict(ask.schema)}}

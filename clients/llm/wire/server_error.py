@@ -31,6 +31,9 @@ _STATUS_OF_CODE = {
     "invalid_request_error": 400,
 }
 
+#: Enough to decide by. A server that repeats the prompt does so further on, and its words must not decide.
+_TEXT_READ = 500
+
 
 @dataclass(frozen=True)
 class ServerError:
@@ -44,7 +47,7 @@ class ServerError:
 
     def position_of(self, words: re.Pattern[str]) -> int | None:
         """Where it names one of these words: -1 when it points at it, else its place in the text; None if nowhere."""
-        if words.match(self.parameter):
+        if words.search(self.parameter):
             return -1
         found = words.search(self.text)
         return found.start() if found else None
@@ -55,7 +58,7 @@ def from_response(status: int, headers: Mapping[str, str], body: bytes) -> Serve
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return ServerError(status, text=body.decode("utf-8", "replace"), headers=headers)
+        return ServerError(status, text=_text(body.decode("utf-8", "replace")), headers=headers)
     return _read(status, value, headers)
 
 
@@ -81,15 +84,19 @@ def _read(status: int, value: Any, headers: Mapping[str, str]) -> ServerError:
     if isinstance(body, list) and body and isinstance(body[0], Mapping):
         place = body[0].get("loc")
         names = [str(part) for part in place if part != "body"] if isinstance(place, list) else []
-        return ServerError(status, text=str(body[0].get("msg", "")), parameter=".".join(names), headers=headers)
+        return ServerError(status, text=_text(body[0].get("msg")), parameter=".".join(names), headers=headers)
     if not isinstance(body, Mapping):
-        return ServerError(status, text=str(body), headers=headers)
+        return ServerError(status, text=_text(body), headers=headers)
     inner = body.get("innererror")
     words = [body.get("code"), body.get("type"), inner.get("code") if isinstance(inner, Mapping) else None]
     return ServerError(
         status,
-        text=str(body.get("message", "")),
+        text=_text(body.get("message")),
         codes=frozenset(word.lower() for word in words if isinstance(word, str)),
         parameter=str(body.get("param") or ""),
         headers=headers,
     )
+
+
+def _text(value: Any) -> str:
+    return str(value)[:_TEXT_READ]

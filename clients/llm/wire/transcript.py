@@ -65,8 +65,8 @@ class Transcript:
 
     @property
     def loops(self) -> bool:
-        """Whether the model writes nothing but blanks any more."""
-        return self._blanks >= BLANKS_OF_A_LOOP
+        """Whether the model writes nothing but blanks any more, and did not stop of itself."""
+        return self._blanks >= BLANKS_OF_A_LOOP and self._finish != "stop"
 
     @property
     def finish(self) -> Finish:
@@ -98,5 +98,6 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, Mapping))
+        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "".join(text for text in texts if isinstance(text, str))
     return ""
