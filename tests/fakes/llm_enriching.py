@@ -50,7 +50,7 @@ def description_of(token: str, operation: Mapping[str, Any]) -> str:
 
 
 def _chunk(data: Mapping[str, Any]) -> dict[str, Any]:
-    targets = set(data["targets"])
+    targets = set(data.get("targets", ()))
     meanings = {entry["key"]: entry["meaning"] for entry in data.get("glossary", ())}
     endpoints, fields = [], []
     for operation in data["operations"]:
@@ -69,15 +69,15 @@ def _chunk(data: Mapping[str, Any]) -> dict[str, Any]:
                 )
     found: dict[str, Any] = {"endpoints": endpoints, "fields": fields}
     if "mapping" in data:
-        found["mapping"] = _overview({"targets": data["targets"], **data["mapping"]})
+        found["mapping"] = _overview({"targets": data.get("targets", ()), **data["mapping"]})
     return found
 
 
 def _overview(data: Mapping[str, Any]) -> dict[str, Any]:
     title = data.get("title", "")
     return {
-        "name": f"Scripted {title}" if "mapping_name" in data["targets"] else None,
-        "description": f"What {title} offers." if "mapping_description" in data["targets"] else None,
+        "name": f"Scripted {title}" if "mapping_name" in data.get("targets", ()) else None,
+        "description": f"What {title} offers." if "mapping_description" in data.get("targets", ()) else None,
     }
 
 
@@ -86,10 +86,9 @@ def _digest(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     known = {field for one in data["inventory"] for field in one["fields"]}
     entries: dict[str, dict[str, Any]] = {}
     for line in data["reference"].splitlines():
-        key, _, meaning = re.sub(r"[:,|\t]", "\0", line.strip(' |"'), count=1).partition("\0")
-        if key.strip() in known and meaning.strip():
-            entries.setdefault(
-                key.strip(),
-                {"key": key.strip(), "kind": "field", "meaning": meaning.strip(), "endpoints": [], "note": ""},
-            )
+        key, _, rest = re.sub(r"[:,|\t]", "\0", line.strip(" |"), count=1).partition("\0")
+        token, meaning = key.strip(' "`'), rest.strip(' "|')
+        if token in known and meaning:
+            entry = {"key": token, "kind": "field", "meaning": meaning, "endpoints": [], "note": ""}
+            entries.setdefault(token, entry)
     return list(entries.values())
