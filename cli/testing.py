@@ -72,14 +72,8 @@ def _check(name: str, words: Sequence[str]) -> bool:
 
 def _run_tests(arguments: Sequence[str], *, everything: bool, may_install: bool) -> int:
     if may_install:
-        _install_rabbitmq()
-    words = list(arguments)
-    if words[:1] == ["long"]:
-        words[:1] = ["-m", "long"]
-    elif not any(word.startswith("-m") for word in words):
-        words[:0] = ["-m", "not long"]
-    if everything:
-        words.append("--all")
+        install_rabbitmq()
+    words = selected(arguments) + (["--all"] if everything else [])
     running = subprocess.Popen([sys.executable, "-m", "pytest", *words], cwd=_ROOT)
     while True:
         try:
@@ -88,7 +82,15 @@ def _run_tests(arguments: Sequence[str], *, everything: bool, may_install: bool)
             continue  # it got the same Ctrl-C, and ends with its own summary
 
 
-def _install_rabbitmq() -> None:
+def selected(arguments: Sequence[str]) -> list[str]:
+    """The words for pytest: the full figures only for who asks for them, by `long` or by a selection of their own."""
+    if arguments[:1] == ["long"]:
+        return ["-m", "long", *arguments[1:]]
+    own = any(word.startswith("-m") for word in arguments)
+    return list(arguments) if own else ["-m", "not long", *arguments]
+
+
+def install_rabbitmq() -> None:
     """As root on Debian or Ubuntu, get the server that tests start nodes of. Elsewhere its owner decides."""
     apt = shutil.which("apt-get")
     there = shutil.which("rabbitmq-server") or shutil.which("rabbitmq-server", path=_SERVERS)

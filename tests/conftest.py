@@ -17,6 +17,7 @@ from base.settings import DatabaseLimits, load, names
 from tests.services.homes import temporary_home
 from tests.services.postgres import Clone, Postgres
 from tests.services.rabbit import GET_IT, USUAL, Node, Server, Unavailable, running
+from tests.services.rabbit_management import Managed
 
 if TYPE_CHECKING:
     from schema.engine import Database
@@ -26,7 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of `./longhaul test` that reach the tests."""
     group = parser.getgroup("longhaul")
     group.addoption("--all", action="store_true", help="a service that can't be had fails its tests")
-    group.addoption("--rabbitmq", default=USUAL, metavar="URL", help=f"broker to make vhosts on (default {USUAL})")
+    group.addoption(
+        "--rabbitmq", default=USUAL, metavar="URL", help=f"broker to make vhosts on (default {USUAL}), or none"
+    )
     group.addoption("--rabbitmqctl", default=None, metavar="COMMAND", help="command that administers that broker")
 
 
@@ -53,6 +56,13 @@ def _without(config: pytest.Config, sentence: str) -> NoReturn:
     if config.getoption("--all"):
         pytest.fail(f"--all was asked for, and this {sentence}")
     pytest.skip(sentence)
+
+
+def _rabbitmq(config: pytest.Config) -> str:
+    url: str = config.getoption("--rabbitmq")
+    if url == "none":
+        _without(config, "needs RabbitMQ, and --rabbitmq none forbids it")
+    return url
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -126,9 +136,10 @@ def account_id(database: "Database") -> UUID:
 
 
 @pytest.fixture(scope="session")
-def rabbit_server(request: pytest.FixtureRequest) -> Iterator[Server]:
+def rabbit_server(request: pytest.FixtureRequest) -> Iterator[Server | Managed]:
     """A RabbitMQ: the one that runs here, else a node of the test run's own."""
-    found = running(request.config.getoption("--rabbitmq"), request.config.getoption("--rabbitmqctl"))
+    url = _rabbitmq(request.config)
+    found = running(url, request.config.getoption("--rabbitmqctl"))
     if found:
         yield found
         return
@@ -141,7 +152,7 @@ def rabbit_server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def rabbit(rabbit_server: Server) -> Iterator[str]:
+def rabbit(rabbit_server: Server | Managed) -> Iterator[str]:
     """The address of a vhost of this test module's own."""
     with rabbit_server.vhost() as url:
         yield url
@@ -153,6 +164,7 @@ def rabbit_node(request: pytest.FixtureRequest) -> Iterator[Callable[..., Node]]
     with ExitStack() as nodes:
 
         def start(*conf: str, advanced: str = "") -> Node:
+            _rabbitmq(request.config)
             try:
                 return nodes.enter_context(Node(conf, advanced))
             except Unavailable as why:

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 import pika
 
+from tests.services.rabbit_management import Managed
+
 USUAL = "amqp://guest:guest@127.0.0.1:5672"
 GET_IT = "apt-get install rabbitmq-server (Debian, Ubuntu) or brew install rabbitmq (macOS)"
 
@@ -73,17 +75,18 @@ class Server:
         return {name: (int(ready), int(unacked)) for name, ready, unacked in rows}
 
 
-def running(url: str = USUAL, ctl: str | None = None) -> Server | None:
+def running(url: str = USUAL, ctl: str | None = None) -> "Server | Managed | None":
     """The server at this address, if it answers and can be administered from here."""
+    if not _answers(url):
+        return None
     command = tuple(shlex.split(ctl)) if ctl else _program("rabbitmqctl")
-    if not command or not _answers(url):
-        return None
-    server = Server(url.rstrip("/"), command)
-    try:
-        server.control("list_vhosts")
-    except (subprocess.SubprocessError, OSError):
-        return None
-    return server
+    if command:
+        server = Server(url.rstrip("/"), command)
+        with suppress(subprocess.SubprocessError, OSError):
+            server.control("list_vhosts")
+            return server
+    managed = Managed(url)
+    return managed if managed.answers() else None
 
 
 class Node:

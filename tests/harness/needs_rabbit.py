@@ -1,0 +1,15 @@
+"""Not collected by itself: test_harness.py runs it with and without a RabbitMQ."""
+
+from collections.abc import Callable
+
+import pika
+
+from tests.services.rabbit import Node
+
+
+def test_a_vhost(rabbit: str) -> None:
+    pika.BlockingConnection(pika.URLParameters(rabbit)).close()
+
+
+def test_a_node(rabbit_node: Callable[..., Node]) -> None:
+    assert rabbit_node().url
