@@ -80,7 +80,7 @@ def running(url: str = USUAL, ctl: str | None = None) -> "Server | Managed | Non
     if not _answers(url):
         return None
     command = tuple(shlex.split(ctl)) if ctl else _program("rabbitmqctl")
-    if command:
+    if command and (ctl or url == USUAL):  # without a word to the contrary, rabbitmqctl means the machine's own
         server = Server(url.rstrip("/"), command)
         with suppress(subprocess.SubprocessError, OSError):
             server.control("list_vhosts")
