@@ -1,0 +1,113 @@
+"""One process that works on jobs: its row among the workers, the claims it holds, its loop, its relay, its ending.
+
+Made when the process starts, opened when it begins to work; shared by everything that surrounds a step, so that none
+of it is global.
+"""
+
+import threading
+from collections.abc import Collection
+from contextlib import ExitStack
+from typing import TypeVar
+from uuid import UUID
+
+from base.clock import monotonic
+from base.errors import Misconfigured
+from base.settings import Settings
+from broker import wake
+from broker.held import Registry
+from broker.loop import Loop
+from broker.relay import Relay
+from broker.step import steps
+from broker.wakes import Publishing
+from ledger import workers
+from schema.engine import Database
+
+T = TypeVar("T")
+
+#: Threads that run SQL and other blocking calls for coroutines.
+SQL_THREADS = 8
+
+#: Beats that may be missing before no run starts a pass.
+_SILENT_BEATS = 2
+
+
+class WorkerProcess:
+    """What the middlewares and the steps of one process share.
+
+    Attributes:
+        settings: what the operator set.
+        held: the claims of this process.
+        draining: it takes nothing new and hands over what it holds.
+        ending: passes in flight are cut too, and nobody waits for an outage any longer.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.held = Registry()
+        self.draining = threading.Event()
+        self.ending = threading.Event()
+        self._database: Database | None = None
+        self._worker_id: UUID | None = None
+        self._loop: Loop | None = None
+        self._beat_at = 0.0
+        self._opened = ExitStack()
+
+    @property
+    def database(self) -> Database:
+        """The process's database."""
+        return _opened(self._database)
+
+    @property
+    def worker_id(self) -> UUID:
+        """Its row among the workers."""
+        return _opened(self._worker_id)
+
+    @property
+    def loop(self) -> Loop:
+        """The event loop of its steps."""
+        return _opened(self._loop)
+
+    def open(self, database: Database, broker: Publishing, lanes: Collection[str]) -> None:
+        """Enter among the workers of these lanes, and begin to keep their queues filled.
+
+        Raises:
+            DatabaseAway: the database can't be reached.
+        """
+        self._database = database
+        self._worker_id = workers.register(database, lanes=lanes, tasks=tasks_of(lanes))
+        self._opened.callback(workers.retire, database, self._worker_id)
+        self.heard(monotonic())
+        self._loop = Loop(SQL_THREADS)
+        self._opened.callback(self._loop.close)
+        waker = wake.Waker(broker.wakes())
+        wake.use(waker)
+        self._opened.callback(waker.close)
+        self._opened.callback(wake.use, None)
+        of_its_own = database.apart()
+        self._opened.callback(of_its_own.close)
+        relay = Relay(self.settings, of_its_own, broker.wakes(), lanes)
+        relay.start()
+        self._opened.callback(relay.close)
+
+    def close(self) -> None:
+        """Undo it all, in reverse. Nothing is held any more."""
+        self._opened.close()
+
+    def heard(self, since: float) -> None:
+        """A beat that was sent at that moment (monotonic seconds) has reached the database."""
+        self._beat_at = since
+
+    def is_heard(self) -> bool:
+        """Whether the last beat that arrived is young enough to start a pass (I9)."""
+        return monotonic() - self._beat_at <= _SILENT_BEATS * self.settings.beat_interval.total_seconds()
+
+
+def tasks_of(lanes: Collection[str]) -> frozenset[str]:
+    """The tasks this process knows in these lanes."""
+    return frozenset(task for task, step in steps().items() if step.policy.lane in lanes)
+
+
+def _opened(part: T | None) -> T:
+    if part is None:
+        raise Misconfigured("This process has not been opened for work yet.")
+    return part

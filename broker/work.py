@@ -1,0 +1,114 @@
+"""What a step's coroutine holds while it works, and what it answers when it is done."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel
+from sqlalchemy import Connection
+from sqlalchemy.exc import DataError, IntegrityError
+
+from base import logs
+from broker.held import Held
+from broker.waits import waits
+from ledger import running
+from ledger.claiming import Claim
+from ledger.inserting import FollowUp
+from schema.engine import Database, DatabaseAway
+
+T = TypeVar("T")
+
+#: How often a run that may not start a pass looks whether it may.
+_LOOK_SECONDS = 0.5
+
+log = logs.get(__name__)
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a step ended well; written in the one transaction that ends its job (I4).
+
+    Attributes:
+        result: kept on the job.
+        write: writes what the step brought, in that transaction.
+        reason: literal code, where plain `done` says too little.
+        follow_ups: jobs to insert with it.
+    """
+
+    result: BaseModel | None = None
+    write: Callable[[Connection], None] | None = None
+    reason: str | None = None
+    follow_ups: Sequence[FollowUp] = ()
+
+
+class Work:
+    """One claimed job, as its coroutine sees it.
+
+    Args:
+        claim: the job.
+        database: where it writes.
+        held: what may stop it; nothing does when none is given.
+        heard: whether the process's beats reach the database.
+    """
+
+    def __init__(
+        self, claim: Claim, database: Database, *, held: Held | None = None, heard: Callable[[], bool] = lambda: True
+    ) -> None:
+        self.claim = claim
+        self.database = database
+        self._held = held or Held(claim)
+        self._heard = heard
+
+    async def pass_boundary(self) -> None:
+        """Ask whether the next pass may start; waits while the process's beats don't arrive (I9).
+
+        Raises:
+            HandOver: give the claim back, resume elsewhere.
+            ClaimLost, Canceled: stop, write nothing.
+        """
+        self._held.check()
+        if not self._heard():
+            log.warning("no pass starts: the worker's beats do not reach the database")
+        while not self._heard():
+            await asyncio.sleep(_LOOK_SECONDS)
+            self._held.check()
+
+    async def progress(self, done: int | None = None, total: int | None = None) -> None:
+        """Say that the work advances, and how many items are done. A database that is away is not waited for.
+
+        Raises:
+            ClaimLost: the claim is no longer held.
+        """
+        try:
+            await asyncio.to_thread(running.progress, self.database, self.claim, done=done, total=total)
+        except DatabaseAway as error:
+            log.warning("progress was not noted", error=str(error))
+
+    async def checkpoint(self, write: Callable[[Connection], T]) -> T | None:
+        """Store what a pass brought, in a transaction of its own, so that it is never paid for again (I7).
+
+        A database that is away is waited for. A row the database refuses is logged, and the run goes on without that
+        checkpoint (E30): the answer is None.
+
+        Raises:
+            ClaimLost: the claim is no longer held; nothing was written.
+            HandOver, Canceled: it was stopped while the database was away.
+        """
+        for wait in waits():
+            try:
+                stored = await asyncio.to_thread(running.checkpoint, self.database, self.claim, write)
+            except DatabaseAway as error:
+                log.warning("a checkpoint waits for the database", error=str(error), seconds=round(wait))
+            except (DataError, IntegrityError) as error:
+                # Its further lines, and a traceback, would show the row.
+                why = str(error.orig).split("\n", 1)[0]
+                log.error("a checkpoint was refused; the run goes on without it", error=why)  # noqa: TRY400
+                await self.progress()
+                return None
+            else:
+                self._held.progressed = True
+                return stored
+            self._held.check()
+            await asyncio.sleep(wait)
+        raise AssertionError("waits never end")
