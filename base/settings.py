@@ -111,6 +111,9 @@ class Llm(_Concern):
     api_key_header: Literal["authorization", "api-key"] = Field(
         "authorization", description="Header the key travels in: a bearer token, or Azure's `api-key`."
     )
+    proxy: SecretStr | None = Field(
+        None, description="Proxy to ask through, as http://user:password@host:port; proxy variables are not read."
+    )
     max_concurrent_completions: PositiveInt = Field(
         4, description="Completions in flight at once per provider and process."
     )

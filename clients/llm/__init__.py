@@ -32,4 +32,5 @@ def from_settings(settings: Settings, model: str | None = None) -> LanguageModel
         api_key_header=llm.api_key_header,
         max_concurrent=llm.max_concurrent_completions,
         connect_timeout=llm.connect_timeout.total_seconds(),
+        proxy=llm.proxy,
     )

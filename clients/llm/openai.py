@@ -3,8 +3,8 @@
 One question is one call: a completion slot, a wall clock, and as many requests as it takes to find the parameters
 that suit the model (D3). Nothing is tried again here: that is the caller's decision (E22).
 
-Proxy variables and `.netrc` are not read: a prompt and a key go where the settings say, the same from a shell and
-from a container, and a model on this machine is never asked through a company's proxy.
+Proxy variables and `.netrc` are not read, only LONGHAUL_LLM__PROXY: a prompt and a key go where the settings say, the
+same from a shell and from a container, and a model on this machine is never asked through a company's proxy.
 """
 
 import asyncio
@@ -51,11 +51,12 @@ class OpenAIModel:
         api_key_header: str = "authorization",
         max_concurrent: int = 4,
         connect_timeout: float = 5.0,
+        proxy: SecretStr | None = None,
     ) -> None:
         """Opens nothing yet. `timeout` is the wall-clock limit of one call in seconds, waiting for a slot excluded.
 
         Raises:
-            Misconfigured: the base URL or the key can't be used.
+            Misconfigured: the base URL, the key or the proxy can't be used.
         """
         self.name = name
         self._base_url = base_url
@@ -77,6 +78,7 @@ class OpenAIModel:
             limits=httpx.Limits(max_keepalive_connections=0),
             follow_redirects=False,
             trust_env=False,
+            proxy=_proxy(proxy),
             verify=_trusted(),
         )
 
@@ -193,3 +195,15 @@ def _sentence(error: httpx.HTTPError, host: str) -> str:
         detail = str(error)[:120] or "no reaction"
         return f"{host} can't be reached ({detail}): is it running, and is LONGHAUL_LLM__BASE_URL right?"
     return f"The connection to {host} broke ({type(error).__name__})."
+
+
+def _proxy(url: SecretStr | None) -> httpx.Proxy | None:
+    if url is None:
+        return None
+    try:
+        return httpx.Proxy(url.get_secret_value())
+    except (ValueError, httpx.InvalidURL):
+        # Not the cause's words: they repeat the URL, and it may hold a password.
+        raise Misconfigured(
+            "LONGHAUL_LLM__PROXY is no address of a proxy. Write it like http://proxy.example.com:3128."
+        ) from None

@@ -134,3 +134,17 @@ def test_a_base_url_that_can_not_be_used(url: str) -> None:
         client(url)
 
     assert "pass-word" not in str(refused.value)
+
+
+def test_a_proxy_that_is_set_is_asked_and_its_password_is_told_to_nobody(server: LlmServer) -> None:
+    with LlmServer(Answer()) as proxy:
+        address = proxy.url.removesuffix("/v1").replace("http://", "http://user:pass-word@")
+
+        model = client(server, proxy=SecretStr(address))
+        asyncio.run(ask_all(model, 1))
+
+        assert len(proxy.requests) == 2  # the question and the probe
+        assert server.requests == []
+    with pytest.raises(Misconfigured) as refused:
+        client(server, proxy=SecretStr("pass-word@nowhere:x"))
+    assert "pass-word" not in str(refused.value)
