@@ -102,11 +102,15 @@ def dumped(value: dict[str, Any], media: Media, like: str = "") -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_YAML_WIDTH)
 
 
-class _Dumper(yaml.SafeDumper):
+class _WritesOut:
     """Writes every value out: an alias would say that two places are one."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  PyYAML's signature
         return True
+
+
+#: Written in C where PyYAML was built with libyaml.
+_Dumper: type[Any] = type("_Dumper", (_WritesOut, getattr(yaml, "CSafeDumper", yaml.SafeDumper)), {})
 
 
 def _indentation(text: str) -> int | str:

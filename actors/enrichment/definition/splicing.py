@@ -13,7 +13,7 @@ from typing import Any
 from actors.enrichment.definition.edits import Edit
 from actors.enrichment.definition.places import Entry, Place
 
-#: New keys stand behind these, if they come first, and before all others.
+#: New keys stand behind these, where they come first, and before the first other; at least before the last of them.
 _LEADING = frozenset(
     {"name", "in", "title", "version", "summary", "tags", "operationId", "x-title", "openapi", "swagger"}
 )
@@ -74,7 +74,7 @@ class _Writer:
         if missing and not place.entries:
             yield _Replacement(place.start, place.end, self._value(missing, place.style))
         elif missing:
-            before = next((entry for entry in place.entries if entry.key not in _LEADING), place.entries[0])
+            before = next((entry for entry in place.entries if entry.key not in _LEADING), place.entries[-1])
             gap = self._gap(place, before)
             comma = "" if place.style == "block" else ","
             new = "".join(f"{self._entry(place, key, value)}{comma}{gap}" for key, value in missing.items())
