@@ -31,6 +31,7 @@ _NO_NOUN_PHRASE = frozenset(_NO_NOUN_PHRASE_LIST.split())
 #: Longest phrase that is taken as a name.
 _NAME_WORDS = 5
 _ORDINAL_ENDINGS = ("st", "nd", "rd", "th")
+_NO_LETTER = re.compile(r"[\W_]+")
 #: By the convention of PL/SQL, `p_` marks a parameter; it says nothing about this one.
 _PARAMETER_PREFIX = "p"
 #: Longest run of capitals that is left as it is in an identifier of capitals only: probably an initialism.
@@ -65,7 +66,7 @@ def title(text: str, *, capitals_are_words: bool = False) -> str:
 
 def fold(text: str) -> str:
     """Letters and digits alone, in lower case: equal for `PWS_NAME`, `pwsName` and `PWS Name`."""
-    return "".join(character for character in text.lower() if character.isalnum())
+    return _NO_LETTER.sub("", text.lower())
 
 
 def short_name(text: str) -> str:

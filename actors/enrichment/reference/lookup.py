@@ -1,33 +1,29 @@
-"""A reference that is a table, looked up by the definition's own names: no model, nothing invented (D13).
+"""References that are tables, looked up by the definition's own names: no model, nothing invented (D13).
 
-Each row about this definition becomes a glossary entry, scoped to the endpoints it speaks of. A text whose scope is
-unknown to the definition, or that another row contradicts, is not used: a missing text is honest, a wrong one is not.
+Tables are read where a stranger's text can do no harm: a child process that is stopped when it takes too long.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import cast
 
-from actors.enrichment.reference import columns, tables
-from actors.enrichment.reference.columns import Columns, Keyed
-from actors.enrichment.reference.names import Names
-from actors.enrichment.reference.rows import Row, Table
-from clients.llm import words
+from actors.enrichment.reference.finding import Found
+from base import child
 from schema.enrichment.glossary import GlossaryEntry
 from schema.enrichment.inventory import InventoryWarning, Operation
 
 WARNING = "reference_lookup"
-#: Sections of a reference that name endpoints of this definition make it a reference by endpoint when so many do.
-_LEAST_SECTIONS = 2
-
-Endpoints = tuple[str, ...]
+#: Longest lookup of one reference; one of 13 MB with 200,000 rows takes a tenth of it.
+TIMEOUT = timedelta(seconds=30)
+_FINDER = "actors.enrichment.reference.finding:find"
 
 
 @dataclass(frozen=True)
 class Lookup:
     """What was found. `found` of the `total` names (tokens) of the definition have an entry.
 
-    `prose` is what is left for a digest: the references that are not tables of this definition's names from end to end.
+    `prose` is what is left for a digest: references that are not tables of this definition's names from end to end.
     """
 
     entries: tuple[GlossaryEntry, ...]
@@ -37,188 +33,36 @@ class Lookup:
     prose: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class _Said:
-    """What one row says of one key, and where."""
-
-    key: str
-    endpoints: Endpoints
-    name: str
-    meaning: str
-
-
-@dataclass
-class _Reading:
-    """One reference: what its rows say, and how many of them are not used, by why."""
-
-    said: list[_Said] = field(default_factory=list)
-    is_about_definition: bool = False
-    unused: Counter[str] = field(default_factory=Counter)
-
-    def skip(self, why: str, rows: int = 1) -> None:
-        self.unused[why] += rows
-
-
-def lookup(references: Sequence[tuple[str, str]], operations: Sequence[Operation]) -> Lookup:
+def lookup(
+    references: Sequence[tuple[str, str]], operations: Sequence[Operation], *, timeout: timedelta = TIMEOUT
+) -> Lookup:
     """Look every table of the references (name, text) up; where two contradict each other the first one counts.
 
-    CPU only, no I/O.
+    A reference that can't be looked up in time is left to the digest, with a warning. Blocks, a child each.
     """
-    names = Names(operations)
-    entries: dict[tuple[str, Endpoints], GlossaryEntry] = {}
+    entries: dict[tuple[str, tuple[str, ...]], GlossaryEntry] = {}
+    tokens: set[str] = set()
     warnings: list[InventoryWarning] = []
     prose: list[tuple[str, str]] = []
     for reference, text in references:
-        found = tables.read(reference, text)
-        reading = _read(found, names)
-        fresh = [_entry(said, names) for said in _agreed(reading)]
-        for entry in fresh:
+        found = _found(reference, text, operations, timeout)
+        tokens.update(found["tokens"])
+        for row in found["entries"]:
+            entry = GlossaryEntry.model_validate(row)
             entries.setdefault((entry.key, entry.endpoints), entry)
-        if found:
-            warnings.append(InventoryWarning(code=WARNING, text=_told(reference, fresh, reading, names)))
-        if not (reading.is_about_definition and tables.is_tables_only(reference, text)):
+        if found["told"]:
+            warnings.append(InventoryWarning(code=WARNING, text=found["told"]))
+        if found["is_prose"]:
             prose.append((reference, text))
-    tokens = _tokens(entries.values(), names)
-    return Lookup(tuple(entries.values()), len(tokens), len(names.tokens), tuple(warnings), tuple(prose))
+    total = len({field.token for one in operations for field in (*one.inputs, *one.outputs)})
+    return Lookup(tuple(entries.values()), len(tokens), total, tuple(warnings), tuple(prose))
 
 
-def _read(found: Sequence[Table], names: Names) -> _Reading:
-    reading = _Reading()
-    by_endpoint = _sectioned_level(found, names)
-    for table in found:
-        scope = _scope(table, names)
-        if by_endpoint is not None and len(table.headings) > by_endpoint and not scope:
-            reading.skip("stand under an endpoint that is not in this definition", len(table.rows))
-            continue
-        if located := columns.find(table, names):
-            reading.is_about_definition = True
-            _read_rows(reading, table, located, scope, names)
-        elif not _read_endpoints(reading, table, names):
-            reading.skip("name nothing in this definition", len(table.rows))
-    return reading
-
-
-def _sectioned_level(found: Sequence[Table], names: Names) -> int | None:
-    """The depth of the headings that name endpoints, in a reference written endpoint by endpoint."""
-    depths = Counter(
-        depth
-        for headings in {table.headings for table in found}
-        for depth, heading in enumerate(headings)
-        if names.endpoints_of_heading(heading)
-    )
-    [(depth, sections)] = depths.most_common(1) or [(0, 0)]
-    return depth if sections >= _LEAST_SECTIONS else None
-
-
-def _scope(table: Table, names: Names) -> Endpoints:
-    """The endpoints named by the innermost heading that names any."""
-    return next((ends for heading in reversed(table.headings) if (ends := names.endpoints_of_heading(heading))), ())
-
-
-def _read_rows(
-    reading: _Reading, table: Table, located: tuple[Columns, Sequence[Keyed]], scope: Endpoints, names: Names
-) -> None:
-    found, keyed = located
-    reading.skip("name nothing in this definition", max(0, len(table.rows) - len(keyed)))
-    schema = next((name for heading in reversed(table.headings) if (name := names.schema(heading))), "")
-    for one in keyed:
-        named = one.row.get(found.scope, "") if found.scope else ""
-        endpoints = names.endpoints(named) if named else scope
-        if named and not endpoints:
-            reading.skip("speak of an endpoint that is not in this definition")
-            continue
-        said = list(_said(one, found, endpoints, schema, names))
-        reading.said.extend(said)
-        if not said:
-            reading.skip("have no text, or none for where the name stands")
-
-
-def _said(one: Keyed, found: Columns, endpoints: Endpoints, schema: str, names: Names) -> Iterator[_Said]:
-    text = one.row.get(found.meaning, "") if found.meaning else ""
-    for key in one.match.keys:
-        meaning = "" if words.fold(text) == words.fold(key) else text
-        name = _name(key, one.row, found)
-        if meaning or name:
-            for narrowed, ends in _narrowed(key, endpoints, schema, names):
-                yield _Said(narrowed, ends, name, meaning)
-
-
-def _narrowed(key: str, endpoints: Endpoints, schema: str, names: Names) -> Iterator[tuple[str, Endpoints]]:
-    """Where a text holds: at its endpoints, and under a heading that names a schema only for that schema's fields."""
-    places = [place for place in names.places[key] if not endpoints or place.endpoint in endpoints]
-    inside = [place for place in places if place.field.schema_name == schema] if schema else places
-    if len(inside) == len(places):
-        if places:
-            yield key, endpoints
-        return
-    paths: dict[str, dict[str, None]] = defaultdict(dict)
-    for place in inside:
-        paths[place.field.path][place.endpoint] = None
-    for path, ends in paths.items():
-        yield path, tuple(ends)
-
-
-def _name(key: str, row: Row, found: Columns) -> str:
-    """A readable name that says more than the words of the token do, or nothing."""
-    for column in (found.name, found.key):
-        cell = row.get(column, "") if column else ""
-        if not cell or words.repeats_identifier(cell, key):
-            continue
-        alike = words.fold(cell) == words.fold(key)
-        readable = cell if " " in cell else words.name(words.recut(key, cell) if alike else cell)
-        if words.fold(readable) != words.fold(words.name(key)) or len(readable.split()) > len(words.split(key)):
-            return readable
-    return ""
-
-
-def _read_endpoints(reading: _Reading, table: Table, names: Names) -> bool:
-    """A table that describes the endpoints themselves: one column names them, another says what they do."""
-    best, most = "", 0
-    for column in table.columns:
-        named = {ends for row in table.rows if (ends := names.endpoints(row.get(column, "")))}
-        if len(named) > most:
-            best, most = column, len(named)
-    if most < _LEAST_SECTIONS:
-        return False
-    others = [column for column in table.columns if column != best]
-    prose = max(others, key=lambda column: sum(len(row.get(column, "")) for row in table.rows), default="")
-    for row in table.rows:
-        endpoints, meaning = names.endpoints(row.get(best, "")), row.get(prose, "") if prose else ""
-        reading.said.extend(_Said(one, (one,), "", meaning) for one in endpoints if " " in meaning)
-    return True
-
-
-def _agreed(reading: _Reading) -> Iterator[_Said]:
-    """One text per key and place; where rows contradict each other none."""
-    groups: dict[tuple[str, Endpoints], list[_Said]] = defaultdict(list)
-    for said in reading.said:
-        groups[said.key, said.endpoints].append(said)
-    for same in groups.values():
-        meanings = {words.fold(said.meaning): said.meaning for said in same if said.meaning}
-        longest = max(meanings.values(), key=len, default="")
-        if any(meaning not in words.fold(longest) for meaning in meanings):
-            reading.skip("contradict each other", len(same))
-            continue
-        name = next((said.name for said in same if said.name), "")
-        yield _Said(same[0].key, same[0].endpoints, name, longest)
-
-
-def _entry(said: _Said, names: Names) -> GlossaryEntry:
-    kind = names.kind(said.key) if said.key in names.places else "endpoint"
-    ends = () if kind == "endpoint" else said.endpoints
-    return GlossaryEntry(key=said.key, kind=kind, name=said.name, meaning=said.meaning, endpoints=ends, source="lookup")
-
-
-def _tokens(entries: Iterable[GlossaryEntry], names: Names) -> set[str]:
-    return {names.places[entry.key][0].field.token for entry in entries if entry.key in names.places}
-
-
-def _told(reference: str, entries: Sequence[GlossaryEntry], reading: _Reading, names: Names) -> str:
-    found = len(_tokens(entries, names))
-    meant = len(_tokens([entry for entry in entries if entry.meaning], names))
-    told = f"{reference}: {found} of {len(names.tokens)} names found in its tables, {meant} with a meaning"
-    unused = sum(reading.unused.values())
-    if not unused:
-        return f"{told}."
-    why = ", ".join(f"{count} {reason}" for reason, count in reading.unused.most_common() if count)
-    return f"{told}; {unused} rows not used ({why})."
+def _found(reference: str, text: str, operations: Sequence[Operation], timeout: timedelta) -> Found:
+    try:
+        return cast("Found", child.run(_FINDER, reference, text, tuple(operations), timeout=timeout))
+    except child.TimedOut:
+        why = f"it took longer than {timeout.total_seconds():g} s"
+    except child.ChildFailed:
+        why = "its tables can't be read"
+    return Found(entries=[], tokens=[], told=f"{reference}: not looked up, {why}. Give a smaller table.", is_prose=True)

@@ -16,6 +16,9 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _MARKED = re.compile(r"\s*(?:[-*+]\s+)?(?:\{([^{}]+)\}|`([^`]+)`|\*\*([^*]+)\*\*)\s*(:|[-\u2013\u2014]\s|=)?\s*(\S.*)$")
 #: A bare name in a list, with a separator after it.
 _LISTED = re.compile(r"\s*[-*+]\s+([\w.$\[\]-]+)\s*(?::|\s[-\u2013\u2014=]\s)\s*(\S.*)$")
+_MARKUP = re.compile(r"[*_`<\[{\\&]")
+#: Longer cells keep their markup: what takes it out is quadratic in the length of a hostile one.
+_MARKUP_CHARACTERS = 4000
 _CELL_END = re.compile(r"(?<!\\)\|")
 
 
@@ -26,6 +29,8 @@ def read_markdown(text: str) -> list[Table]:
 
 def plain(cell: str) -> str:
     """A cell or line without its markup."""
+    if len(cell) > _MARKUP_CHARACTERS or not _MARKUP.search(cell):
+        return re.sub(r"\s+", " ", cell).strip()
     text = re.sub(r"<br\s*/?>", " ", cell, flags=re.IGNORECASE)
     text = re.sub(r"</?[a-zA-Z][^<>]*>", "", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)

@@ -56,8 +56,11 @@ class Names:
         self.tokens = frozenset(self.places)
         self.places |= {path: places for path, places in paths.items() if path not in self.tokens}
         self._folded: dict[str, list[str]] = defaultdict(list)
+        self._prefixed: dict[str, list[str]] = defaultdict(list)
         for token in self.places:
             self._folded[fold(token)].append(token)
+            if token.lower().startswith(_PARAMETER_PREFIX):
+                self._prefixed[fold(token[len(_PARAMETER_PREFIX) :])].append(token)
 
     def match(self, cell: str) -> Match | None:
         """The tokens (or field paths) that a cell means: written so, or alike but for case, underscores and blanks.
@@ -67,12 +70,14 @@ class Names:
         name = cell.strip().strip("{}`\"'<>")
         if not 0 < len(name) <= _NAME_CHARACTERS:
             return None
-        if alike := self._folded.get(fold(name)):
+        folded = fold(name)
+        if alike := self._folded.get(folded):
             return Match(tuple(alike), exact=name in alike)
-        bare = name.lower().removeprefix(_PARAMETER_PREFIX)
-        other = [key for key in (f"{_PARAMETER_PREFIX}{bare}", bare) if fold(key) in self._folded]
-        keys = self._folded[fold(other[0])] if len(other) == 1 and fold(bare) else []
-        return Match(tuple(keys), exact=False) if len(keys) == 1 else None
+        if name.lower().startswith(_PARAMETER_PREFIX):
+            other = self._folded.get(fold(name[len(_PARAMETER_PREFIX) :]), [])
+        else:
+            other = self._prefixed.get(folded, [])
+        return Match(tuple(other), exact=False) if len(other) == 1 and folded else None
 
     def kind(self, key: str) -> Kind:
         """`parameter` for what only ever is one, else `field`."""
@@ -82,8 +87,8 @@ class Names:
         """The endpoints that a cell or heading names: by path, with or without the method, or by operation id."""
         said = text.strip().strip("`\"'")
         found = self._by_name.get(said.casefold()) or self._by_name.get(said.rstrip("/").casefold())
-        if found:
-            return found
+        if found or "/" not in said:
+            return found or ()
         words = [word.strip("`\"',:()") for word in said.split()]
         named = [self._by_name[word.casefold()] for word in words if "/" in word and word.casefold() in self._by_name]
         methods = {word.upper() for word in words}
@@ -97,13 +102,14 @@ class Names:
     def schema(self, heading: str) -> str:
         """The longest name of a schema that a heading holds: `Batch Header Record` holds `BatchHeader`; or empty."""
         said = fold(heading)
-        held = (name for name in self._schemas if len(fold(name)) >= _LEAST_RECOGNISED and fold(name) in said)
-        return max(held, key=len, default="")
+        return next((name for folded, name in self._schemas if folded in said), "")
 
     @cached_property
-    def _schemas(self) -> tuple[str, ...]:
+    def _schemas(self) -> tuple[tuple[str, str], ...]:
+        """Folded and as written, the longest first."""
         names = {place.field.schema_name for places in self.places.values() for place in places}
-        return tuple(sorted(names - {""}))
+        long_enough = [(fold(name), name) for name in names if len(fold(name)) >= _LEAST_RECOGNISED]
+        return tuple(sorted(long_enough, key=lambda pair: (-len(pair[0]), pair)))
 
     @cached_property
     def _by_name(self) -> dict[str, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from actors.enrichment.definition import walking
@@ -211,6 +212,21 @@ def test_prose_and_foreign_tables_give_nothing() -> None:
     assert foreign.entries == ()
     assert foreign.prose
     assert "2 name nothing in this definition" in foreign.warnings[0].text
+
+
+def test_a_reference_that_takes_too_long_is_left_to_the_digest() -> None:
+    text = json.dumps([{"key": "amount", "text": "Rain of an hour."}])
+    found = lookup([("slow.json", text)], [HOURLY], timeout=timedelta(milliseconds=1))
+    assert (found.entries, found.found, found.prose) == ((), 0, (("slow.json", text),))
+    assert [(one.code, one.text) for one in found.warnings] == [
+        (WARNING, "slow.json: not looked up, it took longer than 0.001 s. Give a smaller table.")
+    ]
+
+
+def test_hostile_markup_takes_no_time() -> None:
+    cells = "|".join(["*a " * 50_000, "[x](" * 50_000, "<a " * 50_000, "`x" * 50_000])
+    found = looked_up(f"|a|b|c|d|\n|---|---|---|---|\n|{cells}|\n", HOURLY, name="ref.md")
+    assert "not looked up" not in found.warnings[0].text
 
 
 def test_an_entry_knows_where_it_holds() -> None:
