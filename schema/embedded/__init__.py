@@ -8,6 +8,7 @@ no crash of a user, of the keeper or of the server leaves anything to clean up b
     home/postgres/serving    held by every process of the server itself, inherited through its start
 """
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -79,17 +80,17 @@ def attach(home: Path, *, durable: bool = True, system_folder: Path = SYSTEM_FOL
         place = prepare(home, system_folder)
         with Lock(place.starting).exclusive():
             return _attach(place, durable=durable)
-    except (OSError, psycopg.Error) as error:
-        raise cannot(str(error)) from error
+    except (OSError, subprocess.SubprocessError, psycopg.Error) as error:
+        raise Misconfigured(
+            f"The embedded PostgreSQL can't run here: {_reason(error)}. "
+            "Set LONGHAUL_DATABASE_URL to use a PostgreSQL server of your own."
+        ) from error
 
 
-def cannot(why: str) -> Misconfigured:
-    """The one sentence for a machine or user that can't run the embedded server."""
-    first_line = next(iter(why.strip().splitlines()), "it did not say why").rstrip(".")
-    return Misconfigured(
-        f"The embedded PostgreSQL can't run here: {first_line}. "
-        "Set LONGHAUL_DATABASE_URL to use a PostgreSQL server of your own."
-    )
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
 
 
 def _attach(place: Place, *, durable: bool) -> Embedded:
