@@ -6,13 +6,12 @@ whatever has a text already (D7). Caps come later, so the next run asks what thi
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Protocol
 
 from schema.enrichment.content import MappedField, MappingContent, Text
 from schema.enrichment.glossary import GlossaryEntry
 from schema.enrichment.inventory import Field, Inventory, Operation
-from schema.enrichment.payloads import Target
+from schema.enrichment.payloads import TARGETS, Target
 
 #: What makes two fields one and the same to the merger (E24).
 Identity = Callable[[Operation, Field], Hashable]
@@ -68,6 +67,9 @@ class AskedOperation:
         )
 
 
+#: A field of the definition: operation key, field key.
+Place = tuple[str, str]
+
 #: What one call asks: the operations of a chunk, or a part of them.
 Operations = tuple[AskedOperation, ...]
 
@@ -80,6 +82,12 @@ class Wishes:
     only_missing: bool = False
     selected: frozenset[str] | None = None
 
+    def want(self, target: Target, text: Text | None) -> bool:
+        """Whether a text is to be written where this one stands: never over a person's own (D10)."""
+        if target not in self.targets or (text is not None and text.is_final):
+            return False
+        return text is None or not self.only_missing
+
 
 @dataclass(frozen=True)
 class Caps:
@@ -91,20 +99,21 @@ class Caps:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is asked after the caps, and how many fields were not."""
+    """What is asked after the caps, the things that found room nowhere, and how many fields the inventory had cut."""
 
     operations: Operations
-    not_asked: int
+    missed: frozenset[Hashable]
+    cut: int
+
+    @property
+    def not_asked(self) -> int:
+        """Fields that are wanted and not asked (E17)."""
+        return len(self.missed) + self.cut
 
 
 def wanted(inventory: Inventory, content: MappingContent, wishes: Wishes, user: LastWord) -> Operations:
     """Every text the request is after, uncapped, in the definition's order; operations without any are left out."""
     endpoints = {endpoint.key: endpoint for endpoint in content.endpoints}
-
-    def is_wanted(target: Target, text: Text | None) -> bool:
-        if target not in wishes.targets or (text is not None and text.is_final):
-            return False
-        return text is None or not wishes.only_missing
 
     def of_fields(operation: Operation, fields: Sequence[Field]) -> Iterator[AskedField]:
         mapped = {field.key: field for field in endpoints[operation.key].fields}
@@ -112,8 +121,8 @@ def wanted(inventory: Inventory, content: MappingContent, wishes: Wishes, user: 
             texts = mapped.get(field.key, MappedField(key=field.key))
             name_target, description_target = field_targets(field)
             said = user.user_entry(operation, field)
-            name = is_wanted(name_target, texts.name) and not (said and said.name)
-            description = is_wanted(description_target, texts.description) and not (said and said.meaning)
+            name = wishes.want(name_target, texts.name) and not (said and said.name)
+            description = wishes.want(description_target, texts.description) and not (said and said.meaning)
             if name or description:
                 yield AskedField(field, name, description)
 
@@ -121,7 +130,7 @@ def wanted(inventory: Inventory, content: MappingContent, wishes: Wishes, user: 
         said = user.user_endpoint(operation)
         return AskedOperation(
             operation,
-            is_wanted("endpoint_names", endpoints[operation.key].name) and not (said and said.name),
+            wishes.want("endpoint_names", endpoints[operation.key].name) and not (said and said.name),
             tuple(of_fields(operation, operation.inputs)),
             tuple(of_fields(operation, operation.outputs)),
         )
@@ -134,6 +143,16 @@ def wanted(inventory: Inventory, content: MappingContent, wishes: Wishes, user: 
     )
 
 
+def targets(content: MappingContent, wishes: Wishes) -> tuple[Target, ...]:
+    """The targets of the run in their order, without those of the mapping itself that are settled."""
+    standing: dict[Target, Text | None] = {"mapping_name": content.name, "mapping_description": content.description}
+    return tuple(
+        target
+        for target in TARGETS
+        if target in wishes.targets and (target not in standing or wishes.want(target, standing[target]))
+    )
+
+
 def field_targets(field: Field) -> tuple[Target, Target]:
     """The targets of a field's name and of its description (E9)."""
     if field.direction == "input":
@@ -141,45 +160,45 @@ def field_targets(field: Field) -> tuple[Target, Target]:
     return "output_field_names", "output_field_descriptions"
 
 
-def choose(operations: Sequence[AskedOperation], identity: Identity, caps: Caps) -> Choice:
+def choose(
+    operations: Sequence[AskedOperation], identity: Identity, caps: Caps, no_room: Collection[Place] = frozenset()
+) -> Choice:
     """Ask each thing once, in the first operation that has room for it (E17).
 
-    Fields that are one to the merger share one suggestion (E24), so asking them again in every operation that uses
-    the same schema would only cost tokens. A field beyond its operation's cap may still be asked in a later one;
-    `not_asked` counts what found room nowhere, and what the inventory itself had to cut.
+    Fields that are one to the merger share one suggestion (E24), so asking them again in every operation that has
+    them would only cost tokens. A field beyond its operation's cap may still be asked in a later one; `no_room` are
+    fields whose operation has no room for them whatever the caps say.
     """
     taken: set[Hashable] = set()
     missed: set[Hashable] = set()
     chosen: list[AskedOperation] = []
 
     def take(operation: Operation, fields: Sequence[AskedField], cap: int) -> Iterator[AskedField]:
-        fresh: dict[Hashable, AskedField] = {}
+        room = cap
         for asked in fields:
-            fresh.setdefault(identity(operation, asked.field), asked)
-        untaken = ((key, asked) for key, asked in fresh.items() if key not in taken)
-        for key, asked in islice(untaken, cap):
-            taken.add(key)
-            yield asked
-        missed.update(fresh)
+            thing = identity(operation, asked.field)
+            if thing in taken:
+                continue
+            if room and (operation.key, asked.field.key) not in no_room:
+                room -= 1
+                taken.add(thing)
+                yield asked
+            else:
+                missed.add(thing)
 
     for asked in operations:
         operation = asked.operation
-        statuses = dict.fromkeys(field.field.status for field in asked.outputs)
+        statuses: dict[str, list[AskedField]] = {}
+        for field in asked.outputs:
+            statuses.setdefault(field.field.status, []).append(field)
         kept = replace(
             asked,
             inputs=tuple(take(operation, asked.inputs, caps.per_request)),
-            outputs=tuple(
-                field
-                for status in statuses
-                for field in take(
-                    operation, [field for field in asked.outputs if field.field.status == status], caps.per_status
-                )
-            ),
+            outputs=tuple(field for fields in statuses.values() for field in take(operation, fields, caps.per_status)),
         )
         if kept.size:
             chosen.append(kept)
-    cut = sum(asked.operation.cut for asked in operations)
-    return Choice(tuple(chosen), len(missed - taken) + cut)
+    return Choice(tuple(chosen), frozenset(missed - taken), sum(asked.operation.cut for asked in operations))
 
 
 def halves(operations: Sequence[AskedOperation]) -> tuple[Operations, Operations] | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from actors.enrichment.answers import ChunkAnswer, FieldAnswer, MappingAnswer
 from actors.enrichment.asking import AskedOperation
 from actors.enrichment.glossary import Glossary
+from actors.enrichment.sense import identity, sense
 from schema.enrichment.content import Origin
 from schema.enrichment.inventory import Field, Operation
 
@@ -52,18 +53,6 @@ class Renamed:
     others: tuple[str, ...]
 
 
-def identity(glossary: Glossary, operation: Operation, field: Field) -> Hashable:
-    """What makes two fields one: direction, field name, schema name, status code (E24).
-
-    Without a named schema the operation stands in for it; where the glossary scopes the token by endpoint the
-    operation joins. Inside a schema the name is the whole way to the field: `owner.name` is not `name`.
-    """
-    if not field.schema_name:
-        return field.direction, field.path, operation.key, field.status
-    place = operation.key if glossary.is_scoped(field) else ""
-    return field.direction, _name_in_schema(field), field.schema_name, field.status, place
-
-
 def merge(
     answers: Iterable[tuple[str, ChunkAnswer]],
     overview: tuple[str, MappingAnswer] | None,
@@ -100,12 +89,6 @@ def merge(
         fields=fields,
     )
     return _with_the_users_words(proposal, everything, glossary), renamed
-
-
-def _name_in_schema(field: Field) -> str:
-    """The way from the schema's root to the field, as its pointer shows it; the bare name where it shows none."""
-    _, found, way = field.pointer.partition(f"/{field.schema_name.replace('~', '~0').replace('/', '~1')}/")
-    return way if found else field.token
 
 
 def _said_about(operation: Operation, answers: Mapping[str, FieldAnswer]) -> Iterator[tuple[Field, FieldAnswer]]:
@@ -153,10 +136,7 @@ def _spread(
 def _one_name_for_one_thing(
     fields: Mapping[tuple[str, str], FieldSuggestion], everything: Sequence[AskedOperation], glossary: Glossary
 ) -> tuple[dict[tuple[str, str], FieldSuggestion], tuple[Renamed, ...]]:
-    """Give a token with one meaning the name it got first; a meaning is what the glossary or the definition says.
-
-    A token nobody explains is left alone: `id` is one word and many things.
-    """
+    """Give a token with one meaning the name it got first, inputs and outputs alike (D14)."""
     names: dict[tuple[str, str], str] = {}
     others: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     alike: dict[tuple[str, str], FieldSuggestion] = {}
@@ -167,16 +147,14 @@ def _one_name_for_one_thing(
             if suggestion is None:
                 continue
             alike[place] = suggestion
-            entry = glossary.meaning(asked.operation, one.field)
-            meaning = entry.meaning if entry is not None else one.field.description
-            if suggestion.name is None or not meaning.strip():
+            known = sense(glossary, asked.operation, one.field)
+            if suggestion.name is None or known is None:
                 continue
-            sense = one.field.token.casefold(), meaning.strip().casefold()
-            name = names.setdefault(sense, suggestion.name.value)
+            name = names.setdefault(known, suggestion.name.value)
             if name != suggestion.name.value:
-                others[sense][suggestion.name.value] = None
+                others[known][suggestion.name.value] = None
                 alike[place] = replace(suggestion, name=replace(suggestion.name, value=name))
-    renamed = tuple(Renamed(sense[0], names[sense], tuple(dropped)) for sense, dropped in others.items())
+    renamed = tuple(Renamed(known[0], names[known], tuple(dropped)) for known, dropped in others.items())
     return alike, renamed
 
 

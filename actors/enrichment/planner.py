@@ -1,14 +1,13 @@
 """Which operations are asked together (E15 to E18).
 
 Groups of a few operations are halved until each prompt fits its budget of characters and its answer the longest
-completion (D2). Only operations are parted here; what can't be parted further is cut by field limits, with a warning.
+completion (D2). Only operations are parted here; what can't be parted further is cut by field limits.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from actors.enrichment.asking import AskedOperation, Operations, halves
-from schema.enrichment.payloads import RunWarning
+from actors.enrichment.asking import AskedOperation, Operations, Place, halves
 
 #: Measured over real definitions: the JSON of one field's name and description.
 TOKENS_PER_FIELD = 41
@@ -42,11 +41,11 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Chunks:
-    """All chunks in plan order, the fields that had to be left out, and what an operator should know."""
+    """All chunks in plan order, the fields that had to be cut to make them fit, and whether no cut could (E16)."""
 
     chunks: tuple[Chunk, ...]
-    truncated: int
-    warnings: tuple[RunWarning, ...]
+    truncated: frozenset[Place]
+    crowded: bool
 
 
 def completion_tokens(operations: Sequence[AskedOperation]) -> int:
@@ -61,18 +60,14 @@ def plan(operations: Sequence[AskedOperation], measure: Measure, overhead: int, 
     """
     crowded = overhead >= budget.prompt_characters
     chunks: list[Operations] = []
-    truncated: list[tuple[AskedOperation, int]] = []
+    truncated: set[Place] = set()
     for start in range(0, len(operations), budget.operations):
         for part in _parts(tuple(operations[start : start + budget.operations]), measure, budget):
             kept = part if crowded or measure(part) <= budget.prompt_characters else _cut(part, measure, budget)
             chunks.append(kept)
-            if (lost := part[0].size - kept[0].size) > 0:
-                truncated.append((part[0], lost))
-    return Chunks(
-        chunks=tuple(Chunk(f"c{number}", part) for number, part in enumerate(chunks, 1)),
-        truncated=sum(lost for _, lost in truncated),
-        warnings=tuple(_warnings(overhead if crowded and chunks else None, truncated, budget)),
-    )
+            truncated |= _places(part) - _places(kept)
+    numbered = tuple(Chunk(f"c{number}", part) for number, part in enumerate(chunks, 1))
+    return Chunks(numbered, frozenset(truncated), crowded=crowded and bool(chunks))
 
 
 def _parts(group: Operations, measure: Measure, budget: Budget) -> Iterator[Operations]:
@@ -113,20 +108,5 @@ def _limited(asked: AskedOperation, limit: int) -> AskedOperation:
     return asked.having(keys, name=asked.name)
 
 
-def _warnings(
-    overhead: int | None, truncated: Sequence[tuple[AskedOperation, int]], budget: Budget
-) -> Iterator[RunWarning]:
-    if overhead is not None:
-        yield RunWarning(
-            code="reference_context_exceeds_budget",
-            text=f"Before any operation the prompt has {overhead} characters, over its budget of "
-            f"{budget.prompt_characters}: rules, mapping and reference go into every chunk whole. Raise "
-            "LONGHAUL_SEMANTIC_ENRICHMENT__MAX_PROMPT_CHARACTERS, or let the reference be distilled.",
-        )
-    for asked, lost in truncated:
-        operation = asked.operation
-        yield RunWarning(
-            code="operation_fields_truncated",
-            text=f"{operation.method.upper()} {operation.path} alone exceeds the prompt budget of "
-            f"{budget.prompt_characters} characters: {lost} of its {asked.size} fields are not asked.",
-        )
+def _places(part: Operations) -> set[Place]:
+    return {(asked.operation.key, one.field.key) for asked in part for one in asked.fields}

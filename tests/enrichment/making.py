@@ -30,8 +30,8 @@ def field(
     )
 
 
-def query(token: str, **said: str) -> Field:
-    return field(token, location="query", **said)  # type: ignore[arg-type]
+def query(token: str, *, title: str = "", description: str = "", values: tuple[str, ...] = ()) -> Field:
+    return field(token, location="query", title=title, description=description, values=values)
 
 
 def operation(

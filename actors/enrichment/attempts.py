@@ -1,0 +1,109 @@
+"""The attempts of one pass (E22): which failures are worth asking again, how long to wait, and what it all cost.
+
+ask ─> answer ─> read ─> accepted          Answered
+ │        │        └──> no answer ─┐
+ │        └─> cut off ──> TooLarge │       never ask the same bytes again (D2)
+ └─> failed ─> wait ─> ask again <─┘       at most `MaxChunkRetries` times, whatever the reason
+                 └──> GivenUp              unless the model refuses every prompt: that ends the run
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from actors.enrichment.answers import InvalidAnswer
+from actors.enrichment.questions import Answer, Answered, GivenUp, Question, TooLarge
+from base.settings import Settings
+from clients.llm.errors import RefusingModel, Rejected, TooLong, Unavailable
+from clients.llm.model import NOTHING, Completion, LanguageModel, Usage
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often and after what wait a pass asks again; `longest` caps what a provider may wish for."""
+
+    retries: int
+    delay: timedelta
+    longest: timedelta
+    on_invalid_json: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Patience":
+        """As the settings say."""
+        enrichment = settings.semantic_enrichment
+        return cls(
+            retries=enrichment.max_chunk_retries,
+            delay=timedelta(seconds=enrichment.retry_delay_seconds),
+            longest=settings.llm.retry_after_cap,
+            on_invalid_json=enrichment.retry_on_invalid_json,
+        )
+
+
+@dataclass
+class Attempts:
+    """What was tried: how often, at what cost over all attempts, and what was said last (D6)."""
+
+    count: int = 0
+    usage: Usage = NOTHING
+    raw_output: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+async def attempt(
+    model: LanguageModel,
+    question: Question[Answer],
+    patience: Patience,
+    tried: Attempts,
+    on_wait: Callable[[], None],
+) -> Answered[Answer] | TooLarge | GivenUp:
+    """Ask until there is an answer, or none will come; `tried` is filled in as it goes, also when this raises.
+
+    Raises:
+        RefusingModel: no prompt of this run will be answered; `tried` holds what it cost.
+    """
+    while True:
+        tried.count += 1
+        try:
+            completion = await model.complete(question.ask, on_wait=on_wait)
+        except RefusingModel as failure:
+            tried.usage += failure.usage
+            raise
+        except TooLong as failure:
+            tried.usage += failure.usage
+            return TooLarge()
+        except Rejected as failure:
+            tried.usage += failure.usage
+            return GivenUp(str(failure))
+        except Unavailable as failure:
+            tried.usage += failure.usage
+            wait = max(patience.delay, failure.retry_after or timedelta(0))
+            if wait > max(patience.longest, patience.delay):
+                return GivenUp(f"{failure} It asks to wait {wait.total_seconds():g} s, longer than is obeyed.")
+            if tried.count > patience.retries:
+                return GivenUp(str(failure))
+            await asyncio.sleep(wait.total_seconds())
+            continue
+        ended = _read(question, completion, tried)
+        if not isinstance(ended, InvalidAnswer):
+            return ended
+        if not patience.on_invalid_json or tried.count > patience.retries:
+            return GivenUp(f"The model's answer can't be used: {ended}.")
+        await asyncio.sleep(patience.delay.total_seconds())
+
+
+def _read(
+    question: Question[Answer], completion: Completion, tried: Attempts
+) -> Answered[Answer] | TooLarge | GivenUp | InvalidAnswer:
+    """The finish first, then the text (D2)."""
+    tried.usage += completion.usage
+    tried.raw_output = completion.text
+    tried.warnings += completion.warnings
+    if completion.finish == "length":
+        return TooLarge(silent=not completion.text.strip())
+    if completion.finish == "filtered":
+        return GivenUp("The provider's content filter stopped the answer.")
+    try:
+        return Answered(pass_key="", answer=question.read(completion.text))
+    except InvalidAnswer as reason:
+        return reason

@@ -1,0 +1,163 @@
+"""The items of a run in their order: overview first, then chunks, several at a time where that is wanted (E19, D8).
+
+What ends a run early ends it at a pass boundary: no new pass begins, those in flight are awaited. Only a model that
+refuses everything, a lost claim and a cancel cut what is in flight.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from actors.enrichment import answers
+from actors.enrichment.answers import MappingAnswer
+from actors.enrichment.chunks import ChunkAsker, ChunkOutcome
+from actors.enrichment.passes import Passes
+from actors.enrichment.plan import OVERVIEW, Plan
+from actors.enrichment.planner import Chunk
+from actors.enrichment.progress import Board
+from actors.enrichment.questions import Answered, GivenUp, Question, TokensSpent
+from base.errors import HandOver
+from clients.llm.errors import RefusingModel
+from clients.llm.model import Ask
+
+
+@dataclass
+class Outcome:
+    """What the items brought; chunks in plan order whatever the order of time."""
+
+    overview: tuple[str, MappingAnswer] | None = None
+    #: Why items failed, by their labels.
+    failures: dict[str, str] = field(default_factory=dict)
+    chunks: dict[str, ChunkOutcome] = field(default_factory=dict)
+    #: Items that the token limit kept from being asked, or from being asked to their end (D16).
+    stopped: int = 0
+    #: Why the model refused to go on, if it did (D3).
+    refusal: RefusingModel | None = None
+
+    @property
+    def unanswered(self) -> int:
+        """Things that were asked and twice not answered (D7)."""
+        return sum(chunk.unanswered for chunk in self.chunks.values())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every item ended well."""
+        return not self.failures and not self.stopped and self.refusal is None
+
+    def answered(self) -> bool:
+        """Whether any chunk brought anything at all."""
+        return any(chunk.answers for chunk in self.chunks.values())
+
+
+class Execution:
+    """Runs the items of one plan."""
+
+    def __init__(self, plan: Plan, passes: Passes, asker: ChunkAsker, board: Board, *, concurrent: int) -> None:
+        self._plan = plan
+        self._passes = passes
+        self._asker = asker
+        self._board = board
+        self._concurrent = concurrent
+        self._outcome = Outcome(chunks={chunk.id: ChunkOutcome() for chunk in plan.chunks})
+
+    async def run(self, overview: Ask) -> Outcome:
+        """Ask everything that is planned; `overview` is the prompt of that pass."""
+        try:
+            if self._plan.overview:
+                await self._ask_overview(overview)
+            await self._ask_chunks()
+        except RefusingModel as refusal:
+            self._outcome.refusal = refusal
+        return self._outcome
+
+    async def _ask_overview(self, ask: Ask) -> None:
+        question = Question(
+            kind="overview",
+            chunk_id=OVERVIEW,
+            operations=(),
+            ask=ask,
+            answer=MappingAnswer,
+            read=answers.read_overview,
+            count=lambda answer: {
+                target: 1
+                for target, text in (("mapping_name", answer.name), ("mapping_description", answer.description))
+                if text
+            },
+        )
+        try:
+            ended = await self._passes.ask(question)
+        except TokensSpent:
+            self._outcome.stopped += 1
+            return
+        if isinstance(ended, Answered):
+            self._outcome.overview = ended.pass_key, ended.answer
+        else:
+            self._outcome.failures[OVERVIEW] = ended.why if isinstance(ended, GivenUp) else _TOO_LONG
+        await self._board.item_ended(well=isinstance(ended, Answered), next_up=self._label_after(None))
+
+    async def _ask_chunks(self) -> None:
+        """The first alone when several may run at once: it warms the provider's cache for the others (D8)."""
+        chunks = list(self._plan.chunks)
+        if self._concurrent > 1 and chunks:
+            await self._ask_chunk(chunks.pop(0))
+        waiting = iter(chunks)
+        tasks = {
+            asyncio.create_task(self._one_after_another(waiting)) for _ in range(min(self._concurrent, len(chunks)))
+        }
+        try:
+            await _until_one_must_stop(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        _raise_the_gravest(ends)
+
+    async def _one_after_another(self, waiting: Iterator[Chunk]) -> None:
+        for chunk in waiting:
+            await self._ask_chunk(chunk)
+
+    async def _ask_chunk(self, chunk: Chunk) -> None:
+        brought = self._outcome.chunks[chunk.id]
+        rides = not self._plan.overview and chunk is self._plan.chunks[0]
+        try:
+            await self._asker.ask(chunk, brought, with_mapping=rides)
+        except TokensSpent:
+            self._outcome.stopped += 1
+            return
+        if not brought.was_answered:
+            self._outcome.failures[chunk.label] = brought.failures[0]
+        await self._board.item_ended(well=brought.was_answered, next_up=self._label_after(chunk))
+
+    def _label_after(self, chunk: Chunk | None) -> str:
+        """What comes next in the plan: exact with one chunk at a time, near enough with several."""
+        chunks = self._plan.chunks
+        place = 0 if chunk is None else chunks.index(chunk) + 1
+        return chunks[place].label if place < len(chunks) else ""
+
+
+async def _until_one_must_stop(tasks: set["asyncio.Task[None]"]) -> None:
+    """Until all have ended, or one has for a reason that allows no waiting for the others."""
+    waiting = tasks
+    while waiting:
+        ended, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_EXCEPTION)
+        if any(_gravity(task.exception()) > _PATIENT for task in ended if not task.cancelled()):
+            return
+
+
+#: How grave an end is: none, at a boundary, or at once.
+_PATIENT = 1
+
+
+def _gravity(end: BaseException | None) -> int:
+    if end is None or isinstance(end, asyncio.CancelledError):
+        return 0
+    return _PATIENT if isinstance(end, HandOver) else _PATIENT + 1
+
+
+def _raise_the_gravest(ends: Sequence[BaseException | None]) -> None:
+    gravest = max(ends, key=_gravity, default=None)
+    if gravest is not None and _gravity(gravest):
+        raise gravest
+
+
+_TOO_LONG = "The prompt or its answer is too long for this model."

@@ -1,0 +1,176 @@
+"""A pass from end to end: replayed if an earlier claim finished it, else asked, logged, counted and kept as a
+checkpoint (E21, E29). What a resumed run replays costs nothing and writes nothing.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from pydantic import ValidationError
+from sqlalchemy import Connection
+
+from actors.enrichment.attempts import Attempts, Patience, attempt
+from actors.enrichment.checkpoints import Checkpoint, Checkpoints, pass_key
+from actors.enrichment.cleaning import storable
+from actors.enrichment.questions import Answer, Answered, GivenUp, Question, TokensSpent, TooLarge
+from base import clock, logs
+from base.errors import Stop, Transient
+from broker.step import Work
+from clients.llm.errors import RefusingModel
+from clients.llm.model import LanguageModel, Usage
+from schema.enrichment import passes, runs
+from schema.enrichment.passes import Pass, Status
+
+_log = logs.get(__name__)
+
+#: While a call waits for a free completion slot, the run's progress moves this often.
+PULSE = timedelta(seconds=15)
+
+_SEPARATOR = "\n\n"
+
+
+@dataclass
+class Passes:
+    """The passes of one run under one claim. `usage` counts all claims, `limit` is the run's brake in tokens (D16)."""
+
+    work: Work
+    run_id: UUID
+    model: LanguageModel
+    patience: Patience
+    checkpoints: Checkpoints
+    usage: Usage
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        self._pulsed = clock.monotonic()
+        self._pulse: asyncio.Task[None] | None = None
+        #: Literal codes the model's client warned of, in order.
+        self.warnings: dict[str, None] = {}
+
+    async def ask(self, question: Question[Answer]) -> Answered[Answer] | TooLarge | GivenUp:
+        """The end of a pass, from its checkpoint or from the model.
+
+        Raises:
+            TokensSpent: the brake holds; nothing was asked.
+            RefusingModel: the model refuses every prompt; the pass is logged.
+        """
+        key = self.key(question)
+        recalled = self._recall(question, key)
+        if recalled is not None:
+            return recalled
+        await self.work.pass_boundary()
+        if self.limit is not None and self.usage.total_tokens >= self.limit:
+            raise TokensSpent
+        tried, began = Attempts(), clock.now()
+        try:
+            ended = await attempt(self.model, question, self.patience, tried, self._on_wait)
+        except RefusingModel as refusal:
+            await self._keep(question, key, tried, began, GivenUp(str(refusal)))
+            raise
+        if self._pulse is not None:
+            await self._pulse
+        self.warnings |= dict.fromkeys(tried.warnings)
+        await self._keep(question, key, tried, began, ended)
+        return Answered(key, ended.answer) if isinstance(ended, Answered) else ended
+
+    def key(self, question: Question[Answer]) -> str:
+        """The identity of a pass: what its checkpoint is known by."""
+        return pass_key(question.kind, question.operations, self.model.provider, self.model.name, question.ask)
+
+    def _recall(self, question: Question[Answer], key: str) -> Answered[Answer] | TooLarge | GivenUp | None:
+        """What an earlier claim found; None where it found nothing that can be read back (E30)."""
+        kept = self.checkpoints.recall(key)
+        if kept is None:
+            return None
+        if kept.answer is not None:
+            try:
+                return Answered(key, question.answer.model_validate(kept.answer))
+            except ValidationError:
+                _log.warning("checkpoint_unreadable", pass_key=key)
+                return None
+        if kept.split_into is not None:
+            same = kept.split_into == tuple(self.key(part) for part in question.parts())
+            return TooLarge(silent=kept.silent) if same else None
+        return GivenUp(kept.unusable or "") if question.keeps_failure else None
+
+    async def _keep(
+        self,
+        question: Question[Answer],
+        key: str,
+        tried: Attempts,
+        began: datetime,
+        ended: Answered[Answer] | TooLarge | GivenUp,
+    ) -> None:
+        """Log the pass with its checkpoint and its cost, in one transaction; also when it failed."""
+        self.usage += tried.usage
+        checkpoint, parts = None, question.parts() if isinstance(ended, TooLarge) else ()
+        status: Status = "failed"
+        error: str | None = None
+        counts: Mapping[str, int] = {}
+        match ended:
+            case Answered():
+                status = "completed"
+                checkpoint = Checkpoint(answer=ended.answer.model_dump(mode="json", exclude_defaults=True))
+                counts = question.count(ended.answer)
+            case TooLarge(silent):
+                error = "The answer or the prompt was too long; " + ("asked in parts." if parts else "can't be parted.")
+                if parts:
+                    status = "split"
+                    checkpoint = Checkpoint(split_into=tuple(self.key(part) for part in parts), silent=silent)
+            case GivenUp(why):
+                error = why
+                if question.keeps_failure:
+                    checkpoint = Checkpoint(unusable=why)
+        forgotten = key in self.checkpoints
+        row = Pass(
+            pass_key=key,
+            kind=question.kind,
+            chunk_id=question.chunk_id,
+            status=status,
+            attempts=tried.count,
+            prompt=_SEPARATOR.join(message.content for message in question.ask.messages),
+            raw_output=None if tried.raw_output is None else storable(tried.raw_output),
+            answer=None if checkpoint is None else checkpoint.to_json(),
+            suggestions=counts,
+            input_tokens=tried.usage.input_tokens,
+            output_tokens=tried.usage.output_tokens,
+            usage_source="estimated" if tried.usage.estimated else "reported",
+            error=error,
+            started_at=began,
+        )
+
+        def spend(connection: Connection) -> bool:
+            runs.spend(
+                connection,
+                self.run_id,
+                input_tokens=tried.usage.input_tokens,
+                output_tokens=tried.usage.output_tokens,
+                estimated=tried.usage.estimated,
+            )
+            return True
+
+        def write(connection: Connection) -> bool:
+            if forgotten:
+                passes.forget(connection, self.run_id, key)
+            passes.write(connection, self.work.claim.account_id, self.run_id, row)
+            return spend(connection)
+
+        if await self.work.checkpoint(write) is None:
+            # The row was refused: the run goes on without it, but what it cost is not forgotten (E30, D6).
+            await self.work.note(spend)
+
+    def _on_wait(self) -> None:
+        """Waiting for a completion slot moves progress, so that a busy provider is no hang (E22)."""
+        if clock.monotonic() - self._pulsed >= PULSE.total_seconds() and self._pulse is None:
+            self._pulsed = clock.monotonic()
+            self._pulse = asyncio.get_running_loop().create_task(self._move_progress())
+
+    async def _move_progress(self) -> None:
+        try:
+            await self.work.progress()
+        except (Transient, Stop):
+            pass  # the database is away or the claim is: the next pass boundary deals with it
+        finally:
+            self._pulse = None

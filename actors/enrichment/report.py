@@ -1,0 +1,78 @@
+"""What a run tells its operator beside its texts: counts, and a warning for whatever is not as it could be (E23)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from actors.enrichment.answers import ChunkAnswer
+from actors.enrichment.execution import Outcome
+from actors.enrichment.merger import Renamed
+from actors.enrichment.plan import Plan
+from clients.llm.model import PROMPT_TRUNCATED
+from schema.enrichment.payloads import RunWarning, Target
+
+#: Conflicts and failures listed one by one before they are only counted.
+LISTED = 20
+
+#: Sentences for the codes a model's client warns with.
+_MODEL_WARNINGS = {
+    PROMPT_TRUNCATED: "The server counted far fewer tokens than the prompt has: it probably cuts prompts at its own "
+    "context size. Raise that size (Ollama: num_ctx) or lower "
+    "LONGHAUL_SEMANTIC_ENRICHMENT__MAX_PROMPT_CHARACTERS.",
+}
+
+
+def warnings(outcome: Outcome, renamed: Sequence[Renamed], model_warnings: Sequence[str]) -> tuple[RunWarning, ...]:
+    """What the items of a run gave reason to say."""
+    return tuple(
+        RunWarning(code=code, text=text)
+        for code, text in (*_failed(outcome), *_cut_short(outcome), *_left_out(outcome), *_renamed(renamed))
+    ) + tuple(
+        RunWarning(code=code, text=_MODEL_WARNINGS.get(code, f"The model's client says: {code}."))
+        for code in model_warnings
+    )
+
+
+def counts(applied: Mapping[Target, int], outcome: Outcome, plan: Plan) -> dict[str, int]:
+    """Texts applied by target, and what was not asked or not answered; zeros are left out."""
+    found: dict[str, int] = dict(applied.items())
+    found |= {"not_asked": plan.not_asked, "unanswered": outcome.unanswered}
+    return {name: number for name, number in found.items() if number}
+
+
+def _failed(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    for label, why in list(outcome.failures.items())[:LISTED]:
+        yield "item_failed", f"{label}: {why}"
+    if len(outcome.failures) > LISTED:
+        yield "item_failed", f"{len(outcome.failures) - LISTED} more items failed; `runs show` lists them all."
+
+
+def _cut_short(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    if outcome.stopped:
+        items = f"{outcome.stopped} items were not asked to their end"
+        yield "token_limit_reached", f"The token limit was reached: {items}. --only-missing goes on there."
+    if outcome.refusal is not None:
+        yield "model_refusing", f"The model stopped answering during the run: {outcome.refusal}"
+
+
+def _left_out(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    if outcome.unanswered:
+        yield "unanswered", f"The model left {outcome.unanswered} things unanswered that it was asked for twice."
+    dropped = sum(answer.dropped for answer in _answers(outcome))
+    if dropped:
+        yield "names_dropped", f"{dropped} names said no more than their identifiers and were dropped."
+    unasked = sum(answer.unasked for answer in _answers(outcome))
+    if unasked:
+        yield "answers_dropped", f"{unasked} answers were for things the model was not asked, and were dropped."
+
+
+def _renamed(renamed: Sequence[Renamed]) -> Iterator[tuple[str, str]]:
+    for one in renamed[:LISTED]:
+        others = ", ".join(f"“{name}”" for name in one.others)
+        yield "one_name_for_one_thing", f"`{one.token}` is named “{one.name}” everywhere; also suggested: {others}."
+    if len(renamed) > LISTED:
+        yield "one_name_for_one_thing", f"{len(renamed) - LISTED} more names were made the same."
+
+
+def _answers(outcome: Outcome) -> Iterator[ChunkAnswer]:
+    for chunk in outcome.chunks.values():
+        for _, answer in chunk.answers:
+            yield answer
