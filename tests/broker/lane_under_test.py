@@ -1,0 +1,50 @@
+"""The tests' lane as RabbitMQ has it, seen and changed from outside."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pika
+from pika.adapters.blocking_connection import BlockingChannel
+from pydantic import SecretStr
+
+from base.settings import Broker as BrokerSettings
+from broker.queues import dead_letters
+from broker.rabbit_wakes import wakes
+from tests.broker.steps_under_test import LANE
+
+
+class Lane:
+    """A queue in a vhost of the test's own."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def ready(self, queue: str = LANE) -> int:
+        with self._channel() as channel:
+            return int(channel.queue_declare(queue, passive=True).method.message_count)
+
+    def purge(self) -> None:
+        with self._channel() as channel:
+            channel.queue_purge(LANE)
+
+    def delete(self) -> None:
+        with self._channel() as channel:
+            for queue in (LANE, dead_letters(LANE)):
+                channel.queue_delete(queue)
+
+    def replace_by_another_kind(self) -> None:
+        """Delete the queue under its consumers, and make one of that name with other arguments."""
+        with self._channel() as channel:
+            channel.queue_delete(LANE)
+            channel.queue_declare(LANE, durable=True, arguments={"x-max-length": 10})
+
+    def send(self, task: str, count: int = 1) -> None:
+        publisher = wakes(SecretStr(self.url), BrokerSettings(), "test")
+        publisher.send(LANE, {task: count})
+        publisher.close()
+
+    @contextmanager
+    def _channel(self) -> Iterator[BlockingChannel]:
+        connection = pika.BlockingConnection(pika.URLParameters(self.url))
+        yield connection.channel()
+        connection.close()

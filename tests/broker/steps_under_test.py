@@ -1,0 +1,116 @@
+"""Steps for tests. What a test wants to see of them happens in a folder: files appear, and are waited for."""
+
+import asyncio
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import BaseModel
+from sqlalchemy import Connection, text
+
+from base.errors import Permanent, Transient
+from broker.step import Done, Work, step
+from ledger.inserting import FollowUp
+
+LANE = "test"
+_SOON = {"stale_after": timedelta(minutes=3), "stall_after": timedelta(minutes=20)}
+
+
+class Nothing(BaseModel):
+    """No request at all."""
+
+
+class InFolder(BaseModel):
+    """Where a step leaves its marks; `name` tells runs apart."""
+
+    folder: Path
+    name: str = "job"
+
+    def mark(self, what: str) -> None:
+        """Leave a mark that says which process made it; a second one of the same kind is a second line."""
+        with (self.folder / f"{self.name}.{what}").open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+    def marked(self, what: str) -> bool:
+        return (self.folder / f"{self.name}.{what}").exists()
+
+
+class Amount(BaseModel):
+    amount: int
+
+
+@step("test.noop", lane=LANE, payload=Nothing, max_attempts=3, **_SOON)
+async def noop(work: Work, request: Nothing) -> Done:
+    return Done()
+
+
+@step("test.note", lane=LANE, payload=InFolder, max_attempts=3, **_SOON)
+async def note(work: Work, request: InFolder) -> Done:
+    request.mark("ran")
+    return Done(result=Amount(amount=1))
+
+
+@step("test.hold", lane=LANE, payload=InFolder, max_attempts=3, **_SOON)
+async def hold(work: Work, request: InFolder) -> Done:
+    """Runs until it is let go; asks nobody meanwhile."""
+    request.mark("started")
+    try:
+        while not request.marked("go"):
+            await asyncio.sleep(0.02)
+    except asyncio.CancelledError:
+        request.mark("cancelled")
+        raise
+    request.mark("ran")
+    return Done()
+
+
+@step("test.passes", lane=LANE, payload=InFolder, max_recoveries=3, **_SOON)
+async def passes(work: Work, request: InFolder) -> Done:
+    """Passes without end, each with a checkpoint, until it is let go."""
+    request.mark("started")
+    while not request.marked("go"):
+        await work.pass_boundary()
+        await asyncio.sleep(0.05)
+        await work.checkpoint(lambda connection: connection.execute(text("SELECT 1")))
+        request.mark("pass")
+    request.mark("ran")
+    return Done()
+
+
+@step("test.gated", lane=LANE, payload=InFolder, gate="test-gate", gate_slots=1, max_attempts=3, **_SOON)
+async def gated(work: Work, request: InFolder) -> Done:
+    return await hold(work, request)
+
+
+@step("test.busy", lane=LANE, payload=InFolder, max_attempts=3, ladder=(timedelta(hours=1),), **_SOON)
+async def busy(work: Work, request: InFolder) -> Done:
+    raise Transient("The partner is busy.")
+
+
+@step("test.broken", lane=LANE, payload=InFolder, **_SOON)
+async def broken(work: Work, request: InFolder) -> Done:
+    raise Permanent("It can't be done.", reason="impossible")
+
+
+@step("test.bug", lane=LANE, payload=InFolder, max_recoveries=3, **_SOON)
+async def bug(work: Work, request: InFolder) -> Done:
+    raise ZeroDivisionError("division by zero")
+
+
+@step("test.slow", lane=LANE, payload=InFolder, time_limit=timedelta(milliseconds=200), max_attempts=1, **_SOON)
+async def slow(work: Work, request: InFolder) -> Done:
+    await asyncio.sleep(60)
+    return Done()
+
+
+@step("test.refused", lane=LANE, payload=InFolder, max_attempts=1, **_SOON)
+async def refused(work: Work, request: InFolder) -> Done:
+    def write(connection: Connection) -> None:
+        connection.execute(text("INSERT INTO job_bodies (job_id) VALUES (NULL)"))
+
+    return Done(write=write)
+
+
+@step("test.leads", lane=LANE, payload=InFolder, max_attempts=1, **_SOON)
+async def leads(work: Work, request: InFolder) -> Done:
+    return Done(reason="partial", follow_ups=[FollowUp(task="test.note", payload=request)])
