@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from base.errors import NotFound
 from base.ids import uuid7
+from ledger import fencing
 from ledger.claiming import Claim
-from ledger.fencing import refuse_stale
 from ledger.inserting import FollowUp, follow_up
 from ledger.policy import Ended, policy
 from ledger.scrubbing import storable
@@ -48,12 +48,12 @@ def complete(
     json = None if result is None else result.model_dump_json()
     on_end = policy(claim.task).on_end
     if write is None and not follow_ups and on_end is None:
-        refuse_stale(
+        fencing.refuse_stale(
             endings.complete_alone(database, claim.account_id, claim.job_id, claim.fence, reason=reason, result=json)
         )
         return
     with database.account(claim.account_id) as connection:
-        row = refuse_stale(endings.complete(connection, claim.job_id, claim.fence, reason, json))
+        row = fencing.refuse_stale(endings.complete(connection, claim.job_id, claim.fence, reason, json))
         if write is not None:
             write(connection)
         for wanted in follow_ups:
@@ -89,7 +89,7 @@ def retry(
             _fail(connection, claim, ATTEMPTS_EXHAUSTED, said)
             return False
         wait = max(policy(claim.task).wait_after(claim.attempts), retry_after or timedelta(0))
-        refuse_stale(endings.release(connection, claim.job_id, claim.fence, wait=wait, error=said))
+        fencing.refuse_stale(endings.release(connection, claim.job_id, claim.fence, wait=wait, error=said))
         endings.free_slot(connection, claim.job_id)
         _record(connection, claim, "retried", None, said)
         return True
@@ -121,7 +121,7 @@ def hand_over(database: Database, claim: Claim, *, progressed: bool) -> bool:
             given_back=int(progressed or by_recoveries),
             recovered=int(by_recoveries and not progressed),
         )
-        refuse_stale(released)
+        fencing.refuse_stale(released)
         endings.free_slot(connection, claim.job_id)
         _record(connection, claim, "handed_over", None if progressed else NO_PROGRESS, None)
         return True
@@ -198,7 +198,7 @@ def _is_last(claim: Claim) -> bool:
 
 
 def _fail(connection: Connection, claim: Claim, reason: str, error: str, *, given_back: bool = False) -> None:
-    row = refuse_stale(
+    row = fencing.refuse_stale(
         endings.fail(connection, claim.job_id, claim.fence, reason=reason, error=error, given_back=int(given_back))
     )
     endings.free_slot(connection, claim.job_id)

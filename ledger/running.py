@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from ledger import fencing
 from ledger.claiming import Claim
-from ledger.fencing import refuse_stale
 from schema.engine import Database
 from schema.ledger import jobs
 
@@ -20,7 +20,9 @@ def progress(database: Database, claim: Claim, *, done: int | None = None, total
         ClaimLost: the claim is no longer held.
         DatabaseAway: it can't be written now.
     """
-    refuse_stale(jobs.progress_alone(database, claim.account_id, claim.job_id, claim.fence, done=done, total=total))
+    fencing.refuse_stale(
+        jobs.progress_alone(database, claim.account_id, claim.job_id, claim.fence, done=done, total=total)
+    )
 
 
 def checkpoint(database: Database, claim: Claim, write: Callable[[Connection], T]) -> T:
@@ -33,5 +35,5 @@ def checkpoint(database: Database, claim: Claim, write: Callable[[Connection], T
         DatabaseAway: it can't be written now.
     """
     with database.account(claim.account_id) as connection:
-        refuse_stale(jobs.progress(connection, claim.job_id, claim.fence, None, None))
+        fencing.refuse_stale(jobs.progress(connection, claim.job_id, claim.fence, None, None))
         return write(connection)

@@ -8,36 +8,19 @@ import pytest
 from sqlalchemy import Connection, text
 
 from base.errors import ClaimLost
-from ledger import ending, gates, reaping, running
+from ledger import ending, gates, reaping
 from ledger.claiming import Claim
-from ledger.inserting import FollowUp
 from schema.accounts import account
-from tests.ledger.scene import GATED, ONCE, RECOVERED, STALE, TRIED, Payload, Reactions, Result, Scene
+from tests.ledger.scene import GATED, RECOVERED, STALE, TRIED, Reactions, Scene
+from tests.ledger.verbs import VERBS
 
 pytestmark = pytest.mark.usefixtures("long_up")
-
-Write = Callable[[Connection], None]
-Verb = Callable[[Scene, Claim, Write], object]
 
 
 def _mark(connection: Connection) -> None:
     """A domain write that a stale run would make."""
     connection.execute(text("UPDATE job_bodies SET reduced = true"))
 
-
-VERBS: dict[str, Verb] = {
-    "progress": lambda scene, claim, _: running.progress(scene.database, claim, done=9),
-    "checkpoint": lambda scene, claim, write: running.checkpoint(scene.database, claim, write),
-    "complete": lambda scene, claim, _: ending.complete(scene.database, claim, Result(answer="late")),
-    "complete with a write": lambda scene, claim, write: ending.complete(scene.database, claim, write=write),
-    "complete with a follow-up": lambda scene, claim, _: ending.complete(
-        scene.database, claim, follow_ups=[FollowUp(task=ONCE, payload=Payload())]
-    ),
-    "fail": lambda scene, claim, _: ending.fail(scene.database, claim, reason="late", error="late"),
-    "retry": lambda scene, claim, _: ending.retry(scene.database, claim, error="late"),
-    "hand over": lambda scene, claim, _: ending.hand_over(scene.database, claim, progressed=True),
-    "hand over without progress": lambda scene, claim, _: ending.hand_over(scene.database, claim, progressed=False),
-}
 
 LOSSES: dict[str, Callable[[Scene, Claim], object]] = {
     "canceled": lambda scene, claim: ending.cancel(scene.database, scene.account_id, claim.job_id, by="a test"),
