@@ -184,7 +184,7 @@ class _Reading:
 
     def endpoint(self, said: "_Endpoint", asked: AskedOperation | None) -> None:
         if asked is None or not asked.name:
-            self.unasked += 1
+            self.unasked += asked is None or said.name is not None
             return
         operation = asked.operation
         self._names.setdefault(operation.key, self._name(said.name, operation.operation_id or operation.path))

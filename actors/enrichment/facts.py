@@ -127,16 +127,8 @@ def _field(number: str, field: Field) -> Facts:
 
 def _entry(entry: GlossaryEntry) -> Facts:
     """Scope and note stand beside the meaning (E20); whose word it is does not matter to the model."""
-    return _said(
-        {
-            "key": entry.key,
-            "kind": entry.kind,
-            "name": entry.name,
-            "meaning": entry.meaning,
-            "endpoints": list(entry.endpoints),
-            "note": entry.note,
-        }
-    )
+    scope = _said({"name": entry.name, "endpoints": list(entry.endpoints), "note": entry.note})
+    return {"key": entry.key, "kind": entry.kind, "meaning": entry.meaning, **scope}
 
 
 def _said(facts: Facts) -> Facts:

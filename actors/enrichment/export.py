@@ -1,0 +1,103 @@
+"""How a mapping's texts leave: the enriched definition and an overlay that says the same (D11)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from actors.enrichment.context import inventory_of
+from actors.enrichment.definition.enriched import write
+from actors.enrichment.definition.written import Enriched, Written
+from base.errors import BadInput, NotFound
+from schema.engine import Database
+from schema.enrichment import definitions, run_views, versions
+from schema.enrichment.content import MappedEndpoint, MappingContent, Text
+from schema.enrichment.inventory import Field, Inventory, Operation
+from schema.enrichment.payloads import RunWarning
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The files written, and what could not be."""
+
+    paths: tuple[Path, ...]
+    warnings: tuple[RunWarning, ...]
+
+
+def export(database: Database, account_id: UUID, run_id: UUID, out: Path, stem: str) -> Exported:
+    """Write the definition with all texts of the version a run made, and the overlay, into `out`.
+
+    JSON stays JSON, YAML stays YAML. Texts of earlier runs and of people are in it too; the definition's own stay.
+
+    Raises:
+        NotFound: the account has no such run.
+        BadInput: the run wrote no version, or the folder can't be written.
+    """
+    with database.account(account_id) as connection:
+        run = run_views.one(connection, run_id)
+        if run is None:
+            raise NotFound(f"There is no run {run_id} in this account.")
+        version = versions.of_run(connection, run_id)
+        definition = definitions.by_id(connection, run.definition_id)
+        document = definitions.document(connection, run.definition_id)
+        chosen = frozenset(run_views.selection(connection, run.job_id))
+    if version is None or definition is None or document is None:
+        raise BadInput(f"Run {run_id} wrote nothing: it is {run.state}. There is nothing to export.")
+    inventory = inventory_of(database, account_id, definition)
+    written = tuple(texts(version.content, inventory))
+    selected = {one.key for one in version.content.endpoints if str(one.id) in chosen} if chosen else None
+    enriched = write(document.data, document.name, written, selected)
+    return Exported(_save(enriched, out, stem), tuple(_warnings(enriched)))
+
+
+def texts(content: MappingContent, inventory: Inventory) -> Iterator[Written]:
+    """Every text that is not the definition's own, with its place in the document, in the definition's order."""
+    name, description = _said(content.name), _said(content.description)
+    if name or description:
+        yield Written("/info", "", "mapping", title=name, description=description)
+    mapped = {endpoint.key: endpoint for endpoint in content.endpoints}
+    for operation in inventory.operations:
+        if operation.key in mapped:
+            yield from _of_endpoint(mapped[operation.key], operation)
+
+
+def _of_endpoint(endpoint: MappedEndpoint, operation: Operation) -> Iterator[Written]:
+    if name := _said(endpoint.name):
+        yield Written(operation.pointer, operation.key, "endpoint", title=name)
+    fields: dict[str, Field] = {field.key: field for field in (*operation.inputs, *operation.outputs)}
+    for one in endpoint.fields:
+        title, description = _said(one.name), _said(one.description)
+        field = fields.get(one.key)
+        if field is not None and (title or description):
+            yield Written(field.pointer, operation.key, field.location, title=title, description=description)
+
+
+def _said(text: Text | None) -> str | None:
+    return text.value if text is not None and text.origin != "source" else None
+
+
+def _save(enriched: Enriched, out: Path, stem: str) -> tuple[Path, ...]:
+    files = {"enriched": enriched.document, "overlay": enriched.overlay}
+    paths: list[Path] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for kind, data in files.items():
+            if data is not None:
+                path = out / f"{stem}.{kind}.{enriched.media}"
+                path.write_bytes(data)
+                paths.append(path)
+    except OSError as error:
+        raise BadInput(f"The results can't be written to {out}: {error.strerror}. Name another folder.") from error
+    return tuple(paths)
+
+
+def _warnings(enriched: Enriched) -> Iterator[RunWarning]:
+    for warning in enriched.warnings:
+        yield RunWarning(code=warning.code, text=warning.text)
+    if enriched.conflicts:
+        first = enriched.conflicts[0]
+        yield RunWarning(
+            code="texts_conflict",
+            text=f"{len(enriched.conflicts)} places in the document are shared by endpoints with different texts; the "
+            f"first was written. One of them: {first.pointer}.",
+        )
