@@ -1,5 +1,6 @@
 """Where RabbitMQ is, how patiently it is talked to, and how a failure to do so is told without its password."""
 
+import logging
 from dataclasses import dataclass
 
 import pika
@@ -101,6 +102,8 @@ def address(url: SecretStr, settings: Broker, purpose: str) -> Address:
     Raises:
         Misconfigured: the text is no AMQP URL. It is not repeated: it holds a password.
     """
+    # What goes wrong is said in one sentence by whoever used the connection.
+    logging.getLogger("pika").setLevel(logging.CRITICAL)
     text = url.get_secret_value()
     try:
         parameters = pika.URLParameters(text)

@@ -13,6 +13,7 @@ from dramatiq import Broker, Consumer, Message, Middleware
 
 from base.errors import Misconfigured
 from broker.delivery import Delivery, wake_up
+from broker.signals import LocalCarrier
 
 
 class LocalBroker(Broker):
@@ -63,6 +64,10 @@ class LocalBroker(Broker):
     def wakes(self) -> "LocalWakes":
         """A publisher of wake-ups."""
         return LocalWakes(self)
+
+    def carrier(self) -> LocalCarrier:
+        """What takes signals around in this process."""
+        return LocalCarrier()
 
     def _queue(self, lane: str) -> "LocalQueue":
         try:

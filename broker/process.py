@@ -13,7 +13,7 @@ from uuid import UUID
 from base.clock import monotonic
 from base.errors import Misconfigured
 from base.settings import Settings
-from broker import wake
+from broker import signals, wake
 from broker.held import Registry
 from broker.loop import Loop
 from broker.relay import Relay
@@ -83,6 +83,10 @@ class WorkerProcess:
         wake.use(waker)
         self._opened.callback(waker.close)
         self._opened.callback(wake.use, None)
+        carrier = broker.carrier()
+        signals.use(carrier)
+        self._opened.callback(carrier.close)
+        self._opened.callback(signals.use, None)
         of_its_own = database.apart()
         self._opened.callback(of_its_own.close)
         relay = Relay(self.settings, of_its_own, broker.wakes(), lanes)

@@ -97,7 +97,7 @@ def refusal(error: BaseException, address: Address, settings: Broker) -> Longhau
 
 def _difference(found: re.Match[str], address: Address) -> str:
     queue, argument = found["queue"], found["argument"]
-    ours, theirs = _VALUE.sub(r"\g<value>", found["ours"]), _VALUE.sub(r"\g<value>", found["theirs"])
+    ours, theirs = (_VALUE.sub(lambda value: value["value"] or "empty", found[whose]) for whose in ("ours", "theirs"))
     setting = f" or set {_SETTING[argument]} to what it is there" if argument in _SETTING else ""
     return (
         f"Queue `{queue}` on RabbitMQ at {address} was made with other arguments: {argument} is {theirs} there, "

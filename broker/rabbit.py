@@ -17,6 +17,7 @@ from base.settings import Broker as BrokerSettings
 from broker import queues
 from broker.address import Disconnected, address
 from broker.consumer import RabbitDelivery, SafeConsumer
+from broker.rabbit_signals import RabbitCarrier
 from broker.rabbit_wakes import RabbitWakes
 
 
@@ -120,3 +121,7 @@ class RabbitBroker(Broker):
     def wakes(self) -> RabbitWakes:
         """A publisher of wake-ups, for one thread."""
         return RabbitWakes(self._address, self._settings)
+
+    def carrier(self) -> RabbitCarrier:
+        """What takes this process's signals to all others, and theirs to it."""
+        return RabbitCarrier(self._address)

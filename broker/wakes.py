@@ -1,7 +1,9 @@
-"""What relay and wake ask of a broker: how many wake-ups wait in a lane, and here are more."""
+"""What we ask of a broker beside Dramatiq's protocol: how many wake-ups wait, here are more, carry these signals."""
 
 from collections.abc import Mapping
 from typing import Protocol
+
+from broker.signals import Carrier
 
 
 class Wakes(Protocol):
@@ -25,8 +27,12 @@ class Wakes(Protocol):
 
 
 class Publishing(Protocol):
-    """A broker that wake-ups can be published to."""
+    """A broker that wake-ups and signals can be published to."""
 
     def wakes(self) -> Wakes:
         """A publisher for one thread."""
+        ...
+
+    def carrier(self) -> Carrier:
+        """What takes this process's signals to all others."""
         ...

@@ -95,20 +95,39 @@ class Work:
             ClaimLost: the claim is no longer held; nothing was written.
             HandOver, Canceled: it was stopped while the database was away.
         """
+        return await self._store(write, finishes_pass=True)
+
+    async def note(self, write: Callable[[Connection], T]) -> T | None:
+        """As `checkpoint`, for what is worth keeping but is no finished pass: it does not make a handover progress."""
+        return await self._store(write, finishes_pass=False)
+
+    async def read(self, look: Callable[[], T]) -> T:
+        """Read in a thread; a database that is away is waited for.
+
+        Raises:
+            HandOver, ClaimLost, Canceled: it was stopped while the database was away.
+        """
+        return await self._when_there("read", look)
+
+    async def _store(self, write: Callable[[Connection], T], *, finishes_pass: bool) -> T | None:
+        try:
+            stored = await self._when_there("store", lambda: running.checkpoint(self.database, self.claim, write))
+        except (DataError, IntegrityError) as error:
+            # Its further lines, and a traceback, would show the row.
+            why = str(error.orig).split("\n", 1)[0]
+            log.error("a checkpoint was refused; the run goes on without it", error=why)  # noqa: TRY400
+            await self.progress()
+            return None
+        self._held.progressed = self._held.progressed or finishes_pass
+        return stored
+
+    async def _when_there(self, what: str, call: Callable[[], T]) -> T:
+        """Make the call in a thread, as often as it takes until the database is there."""
         for wait in waits():
             try:
-                stored = await asyncio.to_thread(running.checkpoint, self.database, self.claim, write)
+                return await asyncio.to_thread(call)
             except DatabaseAway as error:
-                log.warning("a checkpoint waits for the database", error=str(error), seconds=round(wait))
-            except (DataError, IntegrityError) as error:
-                # Its further lines, and a traceback, would show the row.
-                why = str(error.orig).split("\n", 1)[0]
-                log.error("a checkpoint was refused; the run goes on without it", error=why)  # noqa: TRY400
-                await self.progress()
-                return None
-            else:
-                self._held.progressed = True
-                return stored
+                log.warning("the run waits for the database", to=what, error=str(error), seconds=round(wait))
             self._held.check()
             await asyncio.sleep(wait)
         raise AssertionError("waits never end")

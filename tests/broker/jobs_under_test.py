@@ -69,7 +69,9 @@ class Jobs:
         with psycopg.connect(plain(self._elsewhere()), autocommit=True) as server:
             name = sql.Identifier(self.clone.name)
             server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
-            server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [self.clone.name])
+            server.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [self.clone.name]
+            )
             yield
             server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
 
