@@ -24,11 +24,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """All differences; an operation that was added or is gone stands for its fields too."""
+    """All differences, false when there are none; an operation that was added or is gone stands for its fields too."""
 
     added: tuple[Change, ...] = ()
     changed: tuple[Change, ...] = ()
     gone: tuple[Change, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.gone)
 
 
 def compare(old: Inventory, new: Inventory) -> Changes:
