@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import TypeVar
 from uuid import UUID
 
+from base import logs
 from base.clock import monotonic
 from base.errors import Misconfigured
 from base.settings import Settings
@@ -20,9 +21,11 @@ from broker.relay import Relay
 from broker.step import steps
 from broker.wakes import Publishing
 from ledger import workers
-from schema.engine import Database
+from schema.engine import Database, DatabaseAway
 
 T = TypeVar("T")
+
+log = logs.get(__name__)
 
 #: Threads that run SQL and other blocking calls for coroutines.
 SQL_THREADS = 8
@@ -75,7 +78,7 @@ class WorkerProcess:
         """
         self._database = database
         self._worker_id = workers.register(database, lanes=lanes, tasks=tasks_of(lanes))
-        self._opened.callback(workers.retire, database, self._worker_id)
+        self._opened.callback(self._retire)
         self.heard(monotonic())
         self._loop = Loop(SQL_THREADS)
         self._opened.callback(self._loop.close)
@@ -96,6 +99,13 @@ class WorkerProcess:
     def close(self) -> None:
         """Undo it all, in reverse. Nothing is held any more."""
         self._opened.close()
+
+    def _retire(self) -> None:
+        try:
+            workers.retire(self.database, self.worker_id)
+        except DatabaseAway as error:
+            # Its silence will say the same.
+            log.info("the worker's end was not noted", error=str(error))
 
     def heard(self, since: float) -> None:
         """A beat that was sent at that moment (monotonic seconds) has reached the database."""

@@ -49,6 +49,11 @@ class Jobs:
         assert found is not None
         return Row(*found)
 
+    def result(self, job_id: UUID) -> object:
+        with psycopg.connect(plain(self.clone.superuser_url)) as connection:
+            found = connection.execute("SELECT result FROM job_bodies WHERE job_id = %s", [job_id]).fetchone()
+        return found and found[0]
+
     def state(self, job_id: UUID) -> str:
         return self.row(job_id).state
 

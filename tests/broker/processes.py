@@ -25,7 +25,7 @@ class WorkerUnderTest:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env={**os.environ, **env},
+                env={**os.environ, **env},  # noqa: TID251  the child's, with what the session made of it
                 cwd=ROOT,
                 start_new_session=True,
             )

@@ -4,6 +4,7 @@ import asyncio
 import os
 from datetime import timedelta
 from pathlib import Path
+from typing import TypedDict
 
 from pydantic import BaseModel
 from sqlalchemy import Connection, text
@@ -13,7 +14,14 @@ from broker.step import Done, Work, step
 from ledger.inserting import FollowUp
 
 LANE = "test"
-_SOON = {"stale_after": timedelta(minutes=3), "stall_after": timedelta(minutes=20)}
+
+
+class _Patience(TypedDict):
+    stale_after: timedelta
+    stall_after: timedelta
+
+
+_USUAL = _Patience(stale_after=timedelta(minutes=3), stall_after=timedelta(minutes=20))
 
 
 class Nothing(BaseModel):
@@ -39,23 +47,27 @@ class Amount(BaseModel):
     amount: int
 
 
-@step("test.noop", lane=LANE, payload=Nothing, max_attempts=3, **_SOON)
+def _break_a_rule(connection: Connection, work: Work) -> None:
+    connection.execute(text("UPDATE jobs SET done_items = -1 WHERE id = :id"), {"id": work.claim.job_id})
+
+
+@step("test.noop", lane=LANE, payload=Nothing, max_attempts=3, **_USUAL)
 async def noop(work: Work, request: Nothing) -> Done:
     return Done()
 
 
-@step("test.note", lane=LANE, payload=InFolder, max_attempts=3, **_SOON)
+@step("test.note", lane=LANE, payload=InFolder, max_attempts=3, **_USUAL)
 async def note(work: Work, request: InFolder) -> Done:
     request.mark("ran")
     return Done(result=Amount(amount=1))
 
 
-@step("test.hold", lane=LANE, payload=InFolder, max_attempts=3, **_SOON)
+@step("test.hold", lane=LANE, payload=InFolder, max_attempts=3, **_USUAL)
 async def hold(work: Work, request: InFolder) -> Done:
     """Runs until it is let go; asks nobody meanwhile."""
     request.mark("started")
     try:
-        while not request.marked("go"):
+        while not request.marked("go"):  # noqa: ASYNC110  another process lets it go
             await asyncio.sleep(0.02)
     except asyncio.CancelledError:
         request.mark("cancelled")
@@ -64,7 +76,7 @@ async def hold(work: Work, request: InFolder) -> Done:
     return Done()
 
 
-@step("test.passes", lane=LANE, payload=InFolder, max_recoveries=3, **_SOON)
+@step("test.passes", lane=LANE, payload=InFolder, max_recoveries=3, **_USUAL)
 async def passes(work: Work, request: InFolder) -> Done:
     """Passes without end, each with a checkpoint, until it is let go."""
     request.mark("started")
@@ -77,40 +89,47 @@ async def passes(work: Work, request: InFolder) -> Done:
     return Done()
 
 
-@step("test.gated", lane=LANE, payload=InFolder, gate="test-gate", gate_slots=1, max_attempts=3, **_SOON)
+@step("test.gated", lane=LANE, payload=InFolder, gate="test-gate", gate_slots=1, max_attempts=3, **_USUAL)
 async def gated(work: Work, request: InFolder) -> Done:
     return await hold(work, request)
 
 
-@step("test.busy", lane=LANE, payload=InFolder, max_attempts=3, ladder=(timedelta(hours=1),), **_SOON)
+@step("test.busy", lane=LANE, payload=InFolder, max_attempts=3, ladder=(timedelta(hours=1),), **_USUAL)
 async def busy(work: Work, request: InFolder) -> Done:
     raise Transient("The partner is busy.")
 
 
-@step("test.broken", lane=LANE, payload=InFolder, **_SOON)
+@step("test.broken", lane=LANE, payload=InFolder, **_USUAL)
 async def broken(work: Work, request: InFolder) -> Done:
     raise Permanent("It can't be done.", reason="impossible")
 
 
-@step("test.bug", lane=LANE, payload=InFolder, max_recoveries=3, **_SOON)
+@step("test.bug", lane=LANE, payload=InFolder, max_recoveries=3, **_USUAL)
 async def bug(work: Work, request: InFolder) -> Done:
     raise ZeroDivisionError("division by zero")
 
 
-@step("test.slow", lane=LANE, payload=InFolder, time_limit=timedelta(milliseconds=200), max_attempts=1, **_SOON)
+@step("test.slow", lane=LANE, payload=InFolder, time_limit=timedelta(milliseconds=200), max_attempts=1, **_USUAL)
 async def slow(work: Work, request: InFolder) -> Done:
     await asyncio.sleep(60)
     return Done()
 
 
-@step("test.refused", lane=LANE, payload=InFolder, max_attempts=1, **_SOON)
+@step("test.refused", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
 async def refused(work: Work, request: InFolder) -> Done:
-    def write(connection: Connection) -> None:
-        connection.execute(text("INSERT INTO job_bodies (job_id) VALUES (NULL)"))
-
-    return Done(write=write)
+    return Done(write=lambda connection: _break_a_rule(connection, work))
 
 
-@step("test.leads", lane=LANE, payload=InFolder, max_attempts=1, **_SOON)
+@step("test.leads", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
 async def leads(work: Work, request: InFolder) -> Done:
     return Done(reason="partial", follow_ups=[FollowUp(task="test.note", payload=request)])
+
+
+@step("test.careless", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
+async def careless(work: Work, request: InFolder) -> Done:
+    """Its checkpoints are refused: one by the database's rules, one by its types."""
+    refused = [
+        await work.checkpoint(lambda connection: _break_a_rule(connection, work)),
+        await work.checkpoint(lambda c: c.execute(text("SELECT CAST('x' AS integer)"))),
+    ]
+    return Done(result=Amount(amount=sum(one is not None for one in refused)))

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from tests.broker.lane_under_test import Lane
 from tests.broker.processes import READY, WorkerUnderTest
-from tests.services.postgres import Clone
+from tests.services.postgres import Clone, plain
 
 Start = Callable[..., WorkerUnderTest]
 
@@ -50,10 +51,6 @@ def test_queues_made_otherwise_are_named_once(start: Start, lane: Lane) -> None:
 
 
 def test_a_schema_that_is_behind_is_refused(start: Start, clone: Clone) -> None:
-    import psycopg
-
-    from tests.services.postgres import plain
-
     with psycopg.connect(plain(clone.superuser_url)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0000'")
 

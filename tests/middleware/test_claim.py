@@ -1,22 +1,25 @@
 """The claim hook: a wake-up becomes a job or nothing, and never a body without a claim."""
 
-from typing import Any
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 
 import dramatiq
 import pytest
 from dramatiq import Worker
 
+from base.clock import now
 from base.settings import Settings
 from broker.embedded import Embedded
-from broker.held import Held, put_in_hand
-from broker.life import StepActor, Unclaimed, claimed
+from broker.held import put_in_hand
+from broker.life import StepActor, Unclaimed
 from broker.local import LocalBroker
 from broker.process import WorkerProcess
 from broker.step import steps
-from ledger import claiming
+from broker.wake import wake
 from middleware.claim import ClaimJob
 from tests.broker.jobs_under_test import Jobs
-from tests.broker.steps_under_test import LANE, Nothing
+from tests.broker.steps_under_test import LANE, InFolder, Nothing
 from tests.broker.until import until
 
 
@@ -30,7 +33,7 @@ class _Recording(StepActor):
 
 
 @pytest.fixture
-def recording(settings: Settings) -> Any:
+def recording(settings: Settings) -> Iterator[LocalBroker]:
     """A worker with the claim hook and nothing else around its step."""
     process = WorkerProcess(settings)
     broker = LocalBroker(middleware=[ClaimJob(process)])
@@ -62,8 +65,6 @@ def test_a_step_without_a_claim_refuses(settings: Settings) -> None:
 
 
 def test_nothing_runnable_is_no_reason_to_run(worker: Embedded, jobs: Jobs) -> None:
-    from broker.wake import wake
-
     wake(LANE, "test.noop", 5)
     job = jobs.insert("test.noop", Nothing())
 
@@ -71,13 +72,12 @@ def test_nothing_runnable_is_no_reason_to_run(worker: Embedded, jobs: Jobs) -> N
     assert jobs.row(job).attempts == 1
 
 
-def test_a_process_holds_one_suspect_at_a_time(worker: Embedded, jobs: Jobs, tmp_path: Any) -> None:
-    from tests.broker.steps_under_test import InFolder
-
+def test_a_process_holds_one_suspect_at_a_time(worker: Embedded, jobs: Jobs, tmp_path: Path) -> None:
     requests = [InFolder(folder=tmp_path, name=f"suspect-{n}") for n in range(3)]
     waits = InFolder(folder=tmp_path, name="waits")
+    later = now() + timedelta(hours=1)
     # Given three jobs that lost a worker before, and a healthy one behind them
-    ids = [jobs.insert("test.passes", request, due_at=_far()) for request in requests]
+    ids = [jobs.insert("test.passes", request, due_at=later) for request in requests]
     jobs.execute("UPDATE jobs SET recoveries = 1, fence = 1 WHERE id = ANY(%s)", ids)
     jobs.execute("UPDATE jobs SET due_at = now()")
     healthy = jobs.insert("test.note", waits)
@@ -88,14 +88,6 @@ def test_a_process_holds_one_suspect_at_a_time(worker: Embedded, jobs: Jobs, tmp
     first.mark("go")
     until(lambda: sum(request.marked("started") for request in requests) == 2)
     assert sum(jobs.state(job) == "running" for job in ids) == 1
-
-
-def _far() -> Any:
-    from datetime import timedelta
-
-    from base.clock import now
-
-    return now() + timedelta(hours=1)
 
 
 def _processed(broker: LocalBroker) -> None:
