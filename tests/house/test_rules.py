@@ -148,3 +148,16 @@ def test_what_is_shared_names_no_pipeline(station: str) -> None:
             ]
         ]
     )
+
+
+def test_no_test_sleeps_but_while_it_waits_for_something() -> None:
+    broken = []
+    for module in modules("tests"):
+        loops = [node for node in ast.walk(module.tree) if isinstance(node, ast.While | ast.For)]
+        waiting = {id(inner) for loop in loops for inner in ast.walk(loop)}
+        broken += [
+            f"{module.path}:{call.lineno} sleeps"
+            for call in module.calls()
+            if ast.unparse(call.func) in {"time.sleep", "sleep"} and id(call) not in waiting
+        ]
+    _none(broken)
