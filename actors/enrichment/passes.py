@@ -157,7 +157,9 @@ class Passes:
             passes.write(connection, self.work.claim.account_id, self.run_id, row)
             return spend(connection)
 
-        if await self.work.checkpoint(write) is None:
+        # A pass without a checkpoint gets the run nowhere: a handover after it is one without progress.
+        store = self.work.note if checkpoint is None else self.work.checkpoint
+        if await store(write) is None:
             # The row was refused: the run goes on without it, but what it cost is not forgotten (E30, D6).
             await self.work.note(spend)
 
