@@ -62,6 +62,20 @@ def revision(database: Database) -> str | None:
         return found
 
 
+def require_current(database: Database) -> None:
+    """Refuse to work on a schema of another version.
+
+    Raises:
+        Misconfigured: the database is at another revision, or was never migrated.
+    """
+    found, needed = revision(database), head()
+    if found != needed:
+        raise Misconfigured(
+            f"The database's schema is at {found or 'no revision'}, this version needs {needed}: it was not migrated. "
+            "Run ./longhaul migrate."
+        )
+
+
 def _config(connection: Connection) -> Config:
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
