@@ -97,9 +97,12 @@ def _field(field: Data, direction: str, targets: frozenset[str], known: Data) ->
 
 
 def _field_name(field: Data, known: Data) -> str:
-    """The definition's title, the reference's name, the phrase its meaning begins with, or the identifier's words."""
+    """The definition's title, the reference's name, the phrase that its meaning or else the definition's own description
+    begins with, or the identifier's words.
+    """
     token = field.get("token") or field.get("path", "").rsplit(".", 1)[-1]
-    said = (field.get("title", ""), known.get("name", ""), words.short_name(known.get("meaning", "")))
+    phrases = (words.short_name(known.get("meaning", "")), words.short_name(_tidy(field.get("description", ""))))
+    said = (field.get("title", ""), known.get("name", ""), *phrases)
     name = next((_tidy(text) for text in said if text.strip()), "") or words.name(token)
     return "" if words.repeats_identifier(name, token) else name
 

@@ -70,6 +70,11 @@ def test_a_name_in_the_glossary_beats_the_identifier() -> None:
     )
 
 
+def test_a_name_may_stand_at_the_beginning_of_the_definitions_own_description() -> None:
+    described = field("p_fn", description="<b>Facility Name</b> Filter. Enter one or more names.")
+    assert chunk(described)["fields"] == [{"id": "f1", "name": "Facility Name Filter", "description": None}]
+
+
 def test_the_definitions_own_title_beats_everything() -> None:
     known = [entry("custNo", "Something", name="Other")]
     assert chunk(field("custNo", title="Client"), glossary=known)["fields"][0]["name"] == "Client"
