@@ -97,8 +97,8 @@ def _field(field: Data, direction: str, targets: frozenset[str], known: Data) ->
 
 
 def _field_name(field: Data, known: Data) -> str:
-    """The definition's title, the reference's name, the phrase that its meaning or else the definition's own description
-    begins with, or the identifier's words.
+    """The definition's title, the reference's name, the phrase that its meaning begins with, or else the one that the
+    definition's own description begins with, or the identifier's words.
     """
     token = field.get("token") or field.get("path", "").rsplit(".", 1)[-1]
     phrases = (words.short_name(known.get("meaning", "")), words.short_name(_tidy(field.get("description", ""))))
