@@ -64,6 +64,9 @@ def run(arguments: Sequence[str]) -> int:
         _silence_stdout()
         return Exit.BROKEN_PIPE
     except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):  # the parser's own way to take one
+            _silence_stdout()
+            return Exit.BROKEN_PIPE
         return leaving.code if isinstance(leaving.code, int) else Exit.DONE
     except BaseException as error:  # noqa: BLE001  the last place before the shell
         return failures.present(error, debug=debug)
@@ -87,5 +90,4 @@ def _accept_any_text() -> None:
 
 def _silence_stdout() -> None:
     """The interpreter flushes stdout once more when it ends; there is nobody left to read it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

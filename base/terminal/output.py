@@ -6,6 +6,7 @@ On a terminal tables fit its width; piped they are as wide as they are, never wr
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import compress
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -14,6 +15,9 @@ from base.terminal.words import plain
 
 #: A pipe has no width; this is wider than any row.
 _PIPE_WIDTH = 100_000
+
+#: Below this many columns a terminal has no room for what a table can do without.
+_NARROW = 110
 
 #: State is never said by colour alone: the word stands in the cell, the style only underlines it.
 STATE_STYLES: Mapping[str, str] = {
@@ -35,11 +39,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, fo
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `right` for numbers, `fold` for the text that may take more lines on a terminal."""
+    """A column: `right` for numbers, `fold` for the text that may take more lines on a terminal, `spare` for what a
+    narrow terminal does without.
+    """
 
     name: str
     right: bool = False
     fold: bool = False
+    spare: bool = False
     styles: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -115,8 +122,9 @@ def _write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> No
         if terminal
         else Console(file=sys.stdout, width=_PIPE_WIDTH, color_system=None, force_terminal=False)
     )
+    shown = [not (column.spare and console.width < _NARROW) for column in columns]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if terminal else "")
-    for column in columns:
+    for column in compress(columns, shown):
         table.add_column(
             column.name,
             justify="right" if column.right else "left",
@@ -124,7 +132,7 @@ def _write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> No
             overflow="fold" if column.fold else "ellipsis",
         )
     for row in rows:
-        cells = zip(columns, map(plain, row), strict=True)
+        cells = compress(zip(columns, map(plain, row), strict=True), shown)
         table.add_row(*(Text(cell, style=column.styles.get(cell, "")) for column, cell in cells))
     with console.capture() as captured:
         console.print(table)

@@ -1,0 +1,174 @@
+"""`enrich FILE`: import, run and export in one go, in the order a person would do it by hand."""
+
+import asyncio
+import sys
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import UUID
+
+import actors
+from actors.enrichment.commands import showing
+from actors.enrichment.commands.exits import exit_of, was_applied
+from actors.enrichment.commands.files import instructions, read_file, targets
+from actors.enrichment.commands.following import Run, follow
+from actors.enrichment.commands.interrupting import Interruption
+from actors.enrichment.estimate import estimate
+from actors.enrichment.export import Exported, export
+from actors.enrichment.importing import Imported, find_mapping, import_definition
+from actors.enrichment.outcome import outcome
+from actors.enrichment.reading import RunView
+from actors.enrichment.request import EnrichmentRequest, Reference, request_run
+from base import logs
+from base.errors import Conflict
+from base.settings import Settings, load
+from base.terminal.exits import Exit
+from base.terminal.output import Output
+from base.terminal.words import amount, plain
+from clients.llm import OFFLINE, from_settings
+from schema.accounts import default_account
+from schema.engine import Database, open_database
+from schema.migrate import require_current
+
+_OFFLINE = (
+    "No language model: names from identifiers, meanings from your dictionary. "
+    "Set LONGHAUL_LLM__BASE_URL and LONGHAUL_LLM__MODEL."
+)
+
+#: Beside the definitions people work on, and in .gitignore.
+_RESULTS = Path("longhaul-out")
+
+#: A request is read before the definition is imported, and gets its mapping then.
+_NO_MAPPING = UUID(int=0)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was typed."""
+
+    file: Path
+    references: tuple[Path, ...]
+    targets: tuple[str, ...]
+    selected: tuple[str, ...]
+    instructions: str | None
+    glossary: Path | None
+    only_missing: bool
+    language: str | None
+    mapping: str | None
+    model: str | None
+    max_tokens: int | None
+    out: Path | None
+    dry_run: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where results go: `--out`, or a folder of the definition's name in `longhaul-out`."""
+        return self.out if self.out is not None else _RESULTS / self.file.stem
+
+
+def go(wish: Wish, output: Output) -> Exit:
+    """Do all of it; the exit code says how it ended."""
+    settings = load()
+    logs.configure(_quieter(settings).logging)
+    data = read_file(wish.file, "definition", settings.limits.definition_bytes)
+    request = _request(wish, settings)
+    _name_the_model(wish, settings, output)
+    with closing(open_database(settings)) as database:
+        require_current(database)
+        account_id = default_account(database)
+        mapping_id = find_mapping(database, account_id, wish.mapping) if wish.mapping else None
+        if wish.dry_run:
+            foreseen = estimate(database, account_id, wish.file.name, data, request, settings, mapping=mapping_id)
+            output.result(foreseen)
+            showing.show_estimate(output, foreseen)
+            return Exit.DONE
+        imported = import_definition(database, account_id, wish.file.name, data, mapping=mapping_id)
+        showing.show_import(output, imported)
+        run = _run(database, account_id, replace(request, mapping_id=imported.mapping_id), settings, output)
+        with Interruption() as interruption:
+            seen = follow(run, settings, output, interruption)
+        if seen.open:
+            return _left_open(seen, imported, settings, output, interruption.code)
+        return _ended(run, seen, imported, wish, output)
+
+
+def _quieter(settings: Settings) -> Settings:
+    """On a terminal a run is followed by its bar; the worker's own log is for servers, unless asked for."""
+    if "level" in settings.logging.model_fields_set:
+        return settings
+    return settings.model_copy(update={"logging": settings.logging.model_copy(update={"level": "WARNING"})})
+
+
+def _request(wish: Wish, settings: Settings) -> EnrichmentRequest:
+    """What was typed as a request, its files read; the mapping follows."""
+    largest = settings.limits.reference_bytes
+    return EnrichmentRequest(
+        mapping_id=_NO_MAPPING,
+        targets=targets(wish.targets),
+        selected=wish.selected,
+        instructions=instructions(wish.instructions, largest),
+        references=tuple(Reference(path.name, read_file(path, "reference", largest)) for path in wish.references),
+        glossary=None
+        if wish.glossary is None
+        else Reference(wish.glossary.name, read_file(wish.glossary, "glossary", largest)),
+        only_missing=wish.only_missing,
+        language=wish.language,
+        model=wish.model,
+        max_tokens=wish.max_tokens,
+    )
+
+
+def _name_the_model(wish: Wish, settings: Settings, output: Output) -> None:
+    """The first line; a model that can't be asked is refused here, before anything is written."""
+    model = from_settings(settings, wish.model)
+    asyncio.run(model.close())
+    line = _OFFLINE if model.provider == OFFLINE else f"Language model: {model.name} at {model.provider}."
+    if output.as_json:
+        output.note(line)
+    else:
+        output.say(line)
+
+
+def _run(database: Database, account_id: UUID, request: EnrichmentRequest, settings: Settings, output: Output) -> Run:
+    """Ask for the run, or find the open one that was asked for alike."""
+    try:
+        with actors.waking(settings):
+            requested = request_run(database, account_id, request, settings)
+    except Conflict as conflict:
+        raise Conflict(
+            f"{conflict} Cancel the open run with `./longhaul runs cancel {conflict.open_id}`, "
+            "or resume it with the command it was started by.",
+            open_id=conflict.open_id,
+        ) from None
+    if requested.resumed:
+        output.note(f"Resuming the open run {requested.run_id}.")
+    for warning in requested.warnings:
+        output.note(f"warning  {warning.code}: {plain(warning.text)}")
+    return Run(database, account_id, requested.run_id, requested.lane)
+
+
+def _left_open(seen: RunView, imported: Imported, settings: Settings, output: Output, code: Exit) -> Exit:
+    """Somebody interrupted: say where the run stands, how it goes on and how it is dropped."""
+    done = f"{seen.processed_items} of {amount(seen.total_items, 'pass', 'passes')} done" if seen.total_items else ""
+    where = f"Run {seen.id} stays open" + (f", {done}." if done else ".")
+    if settings.broker_url is not None:
+        going = "It goes on with the workers of its lane; the same command follows it again."
+    else:
+        going = "The same command resumes it; no answered call is paid again."
+    output.note(f"{where} {going} To drop it: `./longhaul runs cancel {seen.id}`.")
+    output.result({"imported": imported, "run": seen, "changes": [], "files": []})
+    return code
+
+
+def _ended(run: Run, seen: RunView, imported: Imported, wish: Wish, output: Output) -> Exit:
+    """The run is over: what it changed, what it cost, where the results are."""
+    rows = sys.maxsize if output.as_json else showing.ROWS
+    found = outcome(run.database, run.account_id, run.run_id, limit=rows)
+    written = Exported((), ())
+    if was_applied(seen):
+        written = export(run.database, run.account_id, run.run_id, wish.folder, wish.file.stem)
+    seen = replace(seen, warnings=(*seen.warnings, *written.warnings))
+    output.result({"imported": imported, "run": seen, "changes": found.rows, "files": written.paths})
+    showing.show_outcome(output, seen, found)
+    showing.show_files(output, seen, written.paths)
+    return exit_of(seen)

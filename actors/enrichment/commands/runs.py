@@ -1,0 +1,178 @@
+"""`runs`: enrichment runs, what they did and what they cost; and how one is stopped."""
+
+import getpass
+from contextlib import closing
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from base.clock import now
+from base.settings import load
+from base.terminal.example import command, group
+from base.terminal.exits import Exit
+from base.terminal.output import STATE_STYLES, Column, Json, Output
+from base.terminal.words import ago, count, span
+
+if TYPE_CHECKING:
+    from actors.enrichment.reading import PassView, RunView
+
+Id = Annotated[UUID, typer.Argument(metavar="ID", help="The run's id, as `runs list` shows it.")]
+
+
+class State(StrEnum):
+    """What a run can be (E1)."""
+
+    REQUESTED = "Requested"
+    PROCESSING = "Processing"
+    COMPLETED = "Completed"
+    CANCELED = "Canceled"
+    FAILED = "Failed"
+
+
+def register(app: typer.Typer) -> None:
+    """Mount `runs list`, `runs show` and `runs cancel`."""
+    runs = typer.Typer(cls=group("./longhaul runs list"), help="Look at enrichment runs, or stop one.")
+    runs.command("list", cls=command("./longhaul runs list --state Failed"))(list_runs)
+    runs.command("show", cls=command("./longhaul runs show 019a8e2c-61f4-7000-8000-3f5c0a9d1b22"))(show)
+    runs.command("cancel", cls=command("./longhaul runs cancel 019a8e2c-61f4-7000-8000-3f5c0a9d1b22"))(cancel)
+    app.add_typer(runs, name="runs")
+
+
+def list_runs(
+    *,
+    state: Annotated[
+        list[State] | None, typer.Option("--state", case_sensitive=False, help="Only this state; repeatable.")
+    ] = None,
+    mapping: Annotated[
+        str | None, typer.Option("--mapping", metavar="ID|NAME", help="Only runs of this mapping.")
+    ] = None,
+    before: Annotated[UUID | None, typer.Option("--before", metavar="ID", help="Go on behind this run.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most runs shown.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List runs, the newest first."""
+    from actors.enrichment.importing import find_mapping  # noqa: PLC0415
+    from actors.enrichment.reading import list_runs as read  # noqa: PLC0415
+    from schema.accounts import default_account  # noqa: PLC0415
+    from schema.engine import open_database  # noqa: PLC0415
+    from schema.migrate import require_current  # noqa: PLC0415
+
+    output = Output(as_json=as_json)
+    with closing(open_database(load())) as database:
+        require_current(database)
+        account_id = default_account(database)
+        mapping_id = find_mapping(database, account_id, mapping) if mapping else None
+        states = [one.value for one in state or ()]
+        runs = read(database, account_id, states=states, mapping=mapping_id, before=before, limit=limit)
+    more = runs[-1].id if len(runs) == limit else None
+    output.result({"runs": runs, "before": more})
+    if not runs:
+        output.note("No such runs. `./longhaul enrich FILE` makes the first one.")
+        return
+    output.table(_COLUMNS, [_cells(run) for run in runs])
+    if more is not None:
+        output.note(f"There may be more: add --before {more}")
+
+
+def show(run_id: Id, as_json: Json = False) -> None:
+    """Show one run: state, cost, passes, warnings."""
+    from actors.enrichment.commands import showing  # noqa: PLC0415
+    from actors.enrichment.reading import read_passes, read_run  # noqa: PLC0415
+    from schema.accounts import default_account  # noqa: PLC0415
+    from schema.engine import open_database  # noqa: PLC0415
+    from schema.migrate import require_current  # noqa: PLC0415
+
+    output = Output(as_json=as_json)
+    with closing(open_database(load())) as database:
+        require_current(database)
+        account_id = default_account(database)
+        run = read_run(database, account_id, run_id)
+        passes = read_passes(database, account_id, run_id)
+    output.result({"run": run, "passes": passes})
+    showing.show_figures(output, run)
+    if passes:
+        output.say()
+        output.table(_PASS_COLUMNS, [_pass_cells(one) for one in passes])
+
+
+def cancel(run_id: Id, as_json: Json = False) -> None:
+    """Stop a run; its mapping is as it was before.
+
+    Answers `accepted`, or `already_ended` and leaves with 1. An accepted cancel is final.
+    """
+    import actors.enrichment.run  # noqa: F401, PLC0415  declares what the end of a run does to its mapping
+    from actors.enrichment.reading import read_run  # noqa: PLC0415
+    from ledger.ending import cancel as end  # noqa: PLC0415
+    from schema.accounts import default_account  # noqa: PLC0415
+    from schema.engine import open_database  # noqa: PLC0415
+    from schema.migrate import require_current  # noqa: PLC0415
+
+    output = Output(as_json=as_json)
+    with closing(open_database(load())) as database:
+        require_current(database)
+        account_id = default_account(database)
+        run = read_run(database, account_id, run_id)
+        answer = end(database, account_id, run.job_id, by=_who())
+    output.result({"run": run_id, "answer": answer})
+    if answer == "accepted":
+        output.say(f"Canceled run {run_id}; its mapping is as it was.")
+        return
+    output.say(f"Run {run_id} has already ended: {run.state}. Nothing was changed.")
+    raise typer.Exit(Exit.FAILED)
+
+
+def _who() -> str:
+    try:
+        return f"{getpass.getuser()} at the command line"
+    except (OSError, KeyError):  # a user without a name, as containers have them
+        return "the command line"
+
+
+_COLUMNS = (
+    Column("run"),
+    Column("state", styles=STATE_STYLES),
+    Column("reason"),
+    Column("mapping"),
+    Column("model"),
+    Column("passes", right=True),
+    Column("tokens", right=True),
+    Column("created", right=True),
+)
+
+
+def _cells(run: "RunView") -> tuple[str, ...]:
+    return (
+        str(run.id),
+        run.state,
+        "resuming" if run.resuming else run.reason or "",
+        run.mapping_name,
+        run.model,
+        f"{run.processed_items}/{run.total_items}",
+        count(run.total_tokens),
+        ago(run.created_at, now()),
+    )
+
+
+_PASS_COLUMNS = (
+    Column("pass"),
+    Column("status", styles=STATE_STYLES),
+    Column("retries", right=True),
+    Column("tokens in", right=True),
+    Column("out", right=True),
+    Column("took", right=True),
+    Column("error", fold=True),
+)
+
+
+def _pass_cells(one: "PassView") -> tuple[str, ...]:
+    return (
+        f"{one.kind} {one.chunk_id}" if one.chunk_id else one.kind,
+        one.status,
+        str(one.retries),
+        count(one.input_tokens),
+        count(one.output_tokens),
+        span(one.finished_at - one.started_at) if one.started_at is not None else "-",
+        one.error or "",
+    )

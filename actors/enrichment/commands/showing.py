@@ -1,0 +1,166 @@
+"""How a run reads on a terminal: before and after, what it counted and cost, what it warns of."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from actors.enrichment.commands.exits import was_applied
+from actors.enrichment.definition.comparing import Change as DefinitionChange
+from actors.enrichment.estimate import Estimate
+from actors.enrichment.importing import Imported
+from actors.enrichment.outcome import Change, Outcome
+from actors.enrichment.reading import RunView
+from base.terminal.output import Column, Output
+from base.terminal.words import amount, count, plain, span
+from schema.enrichment.payloads import TARGETS
+
+#: Rows of before and after; opaque names first, then plan order.
+ROWS = 20
+
+_MOST_WARNINGS = 12
+_MOST_CHANGES = 20
+_LONGEST_BEFORE = 40
+_COLUMNS = (
+    Column("field"),
+    Column("name before"),
+    Column("name after"),
+    Column("description before"),
+    Column("description after", fold=True),
+    Column("where", spare=True),
+)
+_NONE, _KEPT, _ABSENT = "(no suggestion)", "(kept)", "-"
+
+
+def show_import(output: Output, imported: Imported) -> None:
+    """What a new version of a definition changed on its mapping (D15), and what the import warns of."""
+    changes = imported.changes
+    for word, found in (("added", changes.added), ("changed", changes.changed), ("gone", changes.gone)):
+        for change in found[:_MOST_CHANGES]:
+            output.note(f"{word:7}  {_what(change)}")
+        if len(found) > _MOST_CHANGES:
+            output.note(f"{word:7}  ... and {len(found) - _MOST_CHANGES} more: `--json` lists them all.")
+    for warning in imported.warnings:
+        output.note(f"warning  {warning.code}: {plain(warning.text)}")
+
+
+def _what(change: DefinitionChange) -> str:
+    """`GET /orders, query p_cst: type, description`."""
+    method, path = change.operation.split("::")[:2]
+    place, _, name = change.field.rpartition("|")
+    field = f", {place.replace('|', ' ').strip()} {name}" if name else ""
+    differs = f": {', '.join(change.differs)}" if change.differs else ""
+    return plain(f"{method} {path}{field}{differs}")
+
+
+def show_outcome(output: Output, run: RunView, outcome: Outcome) -> None:
+    """Before and after, then the figures."""
+    if outcome.rows:
+        output.table(_COLUMNS, [_cells(row) for row in outcome.rows])
+        more = outcome.total - len(outcome.rows)
+        if more > 0:
+            output.say(
+                f"... and {count(more)} more, in the files below."
+                if was_applied(run)
+                else f"... and {count(more)} more."
+            )
+        output.say()
+    show_figures(output, run)
+
+
+def show_figures(output: Output, run: RunView) -> None:
+    """Counts, tokens, time, then the warnings."""
+    output.facts(
+        [
+            ("run", f"{run.id}, {run.state}" + (f", {run.reason}" if run.reason else "")),
+            ("model", run.model if run.model == run.provider else f"{run.model} at {run.provider}"),
+            ("passes", _passes(run)),
+            ("suggestions", _suggestions(run)),
+            ("without", _without(run)),
+            ("tokens", _tokens(run)),
+            ("took", _took(run)),
+        ]
+    )
+    if run.error:
+        output.say(f"{plain(run.error)}")
+    show_warnings(output, run)
+
+
+def show_warnings(output: Output, run: RunView) -> None:
+    """Warnings with their codes; more than a screenful are counted."""
+    for warning in run.warnings[:_MOST_WARNINGS]:
+        output.say(f"warning  {warning.code}: {plain(warning.text)}")
+    rest = len(run.warnings) - _MOST_WARNINGS
+    if rest > 0:
+        output.say(f"warning  ... and {rest} more: `./longhaul runs show {run.id} --json`")
+
+
+def show_files(output: Output, run: RunView, paths: Sequence[Path]) -> None:
+    """The paths written, last, where a terminal leaves the eye."""
+    for path in paths:
+        output.say(f"wrote    {path}")
+    if not paths and not was_applied(run):
+        output.say("Nothing was applied; the mapping is as it was.")
+
+
+def show_estimate(output: Output, estimate: Estimate) -> None:
+    """What a run would do and cost (D16)."""
+    output.facts(
+        [
+            ("operations", count(estimate.operations)),
+            ("fields", f"{count(estimate.fields)} asked, {count(estimate.not_asked)} beyond the caps not asked"),
+            ("passes", f"{count(estimate.passes)}, of which {amount(estimate.chunks, 'chunk')}"),
+            ("tokens", f"about {count(estimate.input_tokens)} in, {count(estimate.output_tokens)} out"),
+        ]
+    )
+    for warning in estimate.warnings:
+        output.say(f"warning  {warning.code}: {plain(warning.text)}")
+
+
+def _cells(row: Change) -> tuple[str, ...]:
+    name = row.name_after if row.answered else _NONE
+    return (
+        row.token,
+        _cut(row.name_before),
+        name or _unchanged(row.name_before),
+        _cut(row.description_before),
+        row.description_after or _unchanged(row.description_before),
+        f"{row.endpoint}, {row.place}",
+    )
+
+
+def _cut(text: str | None) -> str:
+    if not text:
+        return _ABSENT
+    short = plain(text)
+    return short if len(short) <= _LONGEST_BEFORE else short[: _LONGEST_BEFORE - 3].rstrip() + "..."
+
+
+def _unchanged(before: str | None) -> str:
+    return _KEPT if before else _ABSENT
+
+
+def _passes(run: RunView) -> str:
+    failed = f", {run.failed_items} failed" if run.failed_items else ""
+    return f"{run.completed_items} of {run.total_items}{failed}"
+
+
+def _suggestions(run: RunView) -> str:
+    written = [
+        f"{count(run.counts[target])} {target.replace('_', ' ')}" for target in TARGETS if run.counts.get(target)
+    ]
+    return ", ".join(written) or "none"
+
+
+def _without(run: RunView) -> str:
+    unanswered, not_asked = run.counts.get("unanswered", 0), run.counts.get("not_asked", 0)
+    return f"{amount(unanswered, 'field')} unanswered, {count(not_asked)} not asked (beyond the caps)"
+
+
+def _tokens(run: RunView) -> str:
+    about = "about " if run.usage_estimated else ""
+    return f"{about}{count(run.input_tokens)} in, {count(run.output_tokens)} out"
+
+
+def _took(run: RunView) -> str:
+    if run.started_at is None:
+        return "-"
+    return span((run.finished_at or run.seen_at) - run.started_at)
