@@ -46,5 +46,7 @@ class Lane:
     @contextmanager
     def _channel(self) -> Iterator[BlockingChannel]:
         connection = pika.BlockingConnection(pika.URLParameters(self.url))
-        yield connection.channel()
-        connection.close()
+        try:
+            yield connection.channel()
+        finally:
+            connection.close()

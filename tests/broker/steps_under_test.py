@@ -47,8 +47,8 @@ class Amount(BaseModel):
     amount: int
 
 
-def _break_a_rule(connection: Connection, work: Work) -> None:
-    connection.execute(text("UPDATE jobs SET done_items = -1 WHERE id = :id"), {"id": work.claim.job_id})
+def _break_a_rule(connection: Connection, work: Work) -> object:
+    return connection.execute(text("UPDATE jobs SET done_items = -1 WHERE id = :id"), {"id": work.claim.job_id})
 
 
 @step("test.noop", lane=LANE, payload=Nothing, max_attempts=3, **_USUAL)
@@ -117,7 +117,10 @@ async def slow(work: Work, request: InFolder) -> Done:
 
 @step("test.refused", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
 async def refused(work: Work, request: InFolder) -> Done:
-    return Done(write=lambda connection: _break_a_rule(connection, work))
+    def write(connection: Connection) -> None:
+        _break_a_rule(connection, work)
+
+    return Done(write=write)
 
 
 @step("test.leads", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
@@ -132,4 +135,4 @@ async def careless(work: Work, request: InFolder) -> Done:
         await work.checkpoint(lambda connection: _break_a_rule(connection, work)),
         await work.checkpoint(lambda c: c.execute(text("SELECT CAST('x' AS integer)"))),
     ]
-    return Done(result=Amount(amount=sum(one is not None for one in refused)))
+    return Done(result=Amount(amount=len([one for one in refused if one is not None])))
