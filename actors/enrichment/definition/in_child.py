@@ -5,7 +5,7 @@ from dataclasses import astuple
 from typing import Any
 
 from actors.enrichment.definition.enriched import write
-from actors.enrichment.definition.reading import EXPECTED, read
+from actors.enrichment.definition.reading import read
 from actors.enrichment.definition.recognising import spec_version
 from actors.enrichment.definition.walking import inventory
 from actors.enrichment.definition.written import Written
@@ -22,7 +22,7 @@ def read_inventory(data: bytes, name: str, limit: int) -> bytes:
     found = inventory(source.root, spec_version(source), source.media)
     if not found.operations:
         why = "it has no `paths`" if not source.root.get("paths") else "its `paths` hold none"
-        raise BadInput(f"{name} has no operations, so there is nothing to enrich: {why}. {EXPECTED}")
+        raise BadInput(f"{name} has no operations, so there is nothing to enrich: {why}. Give one with at least one path and method.")
     return found.model_dump_json(exclude_defaults=True).encode()
 
 
