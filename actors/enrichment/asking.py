@@ -16,6 +16,9 @@ from schema.enrichment.payloads import TARGETS, Target
 #: What makes two fields one and the same to the merger (E24).
 Identity = Callable[[Operation, Field], Hashable]
 
+#: One text of what is one field to the merger: its identity, and `name` or `description`.
+Thing = tuple[Hashable, str]
+
 
 class LastWord(Protocol):
     """The user's own glossary: what it says is settled (D14)."""
@@ -99,16 +102,16 @@ class Caps:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is asked after the caps, the things that found room nowhere, and how many fields the inventory had cut."""
+    """What is asked after the caps, the texts that found room nowhere, and how many fields the inventory had cut."""
 
     operations: Operations
-    missed: frozenset[Hashable]
+    missed: frozenset[Thing]
     cut: int
 
     @property
     def not_asked(self) -> int:
         """Fields that are wanted and not asked (E17)."""
-        return len(self.missed) + self.cut
+        return len({one for one, _ in self.missed}) + self.cut
 
 
 def wanted(inventory: Inventory, content: MappingContent, wishes: Wishes, user: LastWord) -> Operations:
@@ -169,22 +172,23 @@ def choose(
     them would only cost tokens. A field beyond its operation's cap may still be asked in a later one; `no_room` are
     fields whose operation has no room for them whatever the caps say.
     """
-    taken: set[Hashable] = set()
-    missed: set[Hashable] = set()
+    taken: set[Thing] = set()
+    missed: set[Thing] = set()
     chosen: list[AskedOperation] = []
 
     def take(operation: Operation, fields: Sequence[AskedField], cap: int) -> Iterator[AskedField]:
         room = cap
         for asked in fields:
-            thing = identity(operation, asked.field)
-            if thing in taken:
+            fresh = things(identity, operation, asked) - taken
+            if not fresh:
                 continue
             if room and (operation.key, asked.field.key) not in no_room:
                 room -= 1
-                taken.add(thing)
-                yield asked
+                taken.update(fresh)
+                wanted = {which for _, which in fresh}
+                yield AskedField(asked.field, name="name" in wanted, description="description" in wanted)
             else:
-                missed.add(thing)
+                missed.update(fresh)
 
     for asked in operations:
         operation = asked.operation
@@ -199,6 +203,12 @@ def choose(
         if kept.size:
             chosen.append(kept)
     return Choice(tuple(chosen), frozenset(missed - taken), sum(asked.operation.cut for asked in operations))
+
+
+def things(identity: Identity, operation: Operation, asked: AskedField) -> set[Thing]:
+    """What is asked of a field, as the merger tells things apart."""
+    one = identity(operation, asked.field)
+    return {(one, which) for which, wanted in (("name", asked.name), ("description", asked.description)) if wanted}
 
 
 def halves(operations: Sequence[AskedOperation]) -> tuple[Operations, Operations] | None:

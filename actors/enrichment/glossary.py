@@ -73,7 +73,10 @@ class Glossary:
 
         An entry without a meaning is a hint for the name alone and silences nobody.
         """
-        entries = [entry for entry in self._by_key.get(key.casefold(), []) if entry.holds_at(place)]
+        known = self._by_key.get(key.casefold())
+        if known is None:
+            return []
+        entries = [entry for entry in known if entry.holds_at(place)]
         trusted = min((_TRUST[entry.source] for entry in entries if entry.meaning), default=_TRUST["digest"])
         return [entry for entry in entries if _TRUST[entry.source] <= trusted]
 

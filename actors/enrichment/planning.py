@@ -4,7 +4,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from functools import partial
 
 from actors.enrichment import planner, prompts, sense
-from actors.enrichment.asking import Caps, Choice, Identity, Operations, Place, choose
+from actors.enrichment.asking import Caps, Choice, Identity, Operations, Place, Thing, choose, things
 from actors.enrichment.glossary import Glossary, endpoint
 from actors.enrichment.plan import Plan
 from actors.enrichment.planner import Budget, Chunks
@@ -15,6 +15,9 @@ from schema.enrichment.payloads import RunWarning, Target
 
 #: Rounds of choosing and fitting; each offers what did not fit to later operations.
 _ROUNDS = 5
+
+#: Operations named in a warning before they are only counted.
+_LISTED = 5
 
 
 def brief(
@@ -66,10 +69,12 @@ def make(wanted: Operations, prompt: Prompts, glossary: Glossary, settings: Sett
         choice, chunks = fit(no_room)
         no_room |= chunks.truncated
 
-    def things(operations: Operations) -> set[Hashable]:
-        return {identity(asked.operation, one.field) for asked in operations for one in asked.fields}
+    def texts(operations: Operations) -> set[Thing]:
+        return {
+            thing for asked in operations for one in asked.fields for thing in things(identity, asked.operation, one)
+        }
 
-    missed = things(wanted) - set().union(*(things(chunk.operations) for chunk in chunks.chunks))
+    missed = {one for one, _ in texts(wanted).difference(*(texts(chunk.operations) for chunk in chunks.chunks))}
     truncated = _by_operation(wanted, no_room, identity, missed)
     beyond_caps = len(missed.difference(*truncated.values())) + choice.cut
     rides = not enrichment.separate_mapping_metadata_pass and bool(chunks.chunks)
@@ -89,8 +94,7 @@ def _by_operation(
     for asked in wanted:
         operation = asked.operation
         for one in asked.fields:
-            thing = identity(operation, one.field)
-            if (operation.key, one.field.key) in no_room and thing in missed:
+            if (operation.key, one.field.key) in no_room and (thing := identity(operation, one.field)) in missed:
                 cut.setdefault(endpoint(operation), set()).add(thing)
     return cut
 
@@ -105,11 +109,14 @@ def _warnings(
             f"{budget.prompt_characters}: rules, mapping and reference go into every chunk whole. Raise "
             "LONGHAUL_SEMANTIC_ENRICHMENT__MAX_PROMPT_CHARACTERS, or let the reference be distilled.",
         )
-    for place, things in truncated.items():
+    if truncated:
+        places = [f"{place} ({len(lost)})" for place, lost in truncated.items()]
+        more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
         yield RunWarning(
             code="operation_fields_truncated",
-            text=f"{place} alone exceeds the prompt budget of {budget.prompt_characters} characters: "
-            f"{len(things)} of its fields are not asked. A run with --only-missing asks the next ones.",
+            text=f"Operations that alone exceed the prompt budget of {budget.prompt_characters} characters, with the "
+            f"fields that are not asked of them: {', '.join(places[:_LISTED])}{more}. "
+            "A run with --only-missing asks the next ones.",
         )
     if beyond_caps:
         yield RunWarning(

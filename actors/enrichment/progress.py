@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from broker.signals import publish_progress
-
 from broker.step import Work
 from clients.llm.model import Usage
 from schema.enrichment import runs

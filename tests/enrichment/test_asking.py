@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.enrichment import asking
-from actors.enrichment.asking import AskedOperation, Caps, Place, Wishes, choose, wanted
+from actors.enrichment.asking import AskedOperation, Caps, Place, Thing, Wishes, choose, things, wanted
 from actors.enrichment.glossary import Glossary
 from schema.enrichment.content import MappingContent, Text, from_inventory
 from schema.enrichment.glossary import GlossaryEntry
@@ -118,13 +118,13 @@ no_room = st.sets(st.tuples(st.sampled_from(["GET::/0::", "GET::/1::"]), st.samp
 def test_every_thing_is_asked_once_or_counted_as_not_asked(
     whole: tuple[AskedOperation, ...], per_request: int, per_status: int, no_room: set[Place]
 ) -> None:
-    def things(part: tuple[AskedOperation, ...]) -> list[Hashable]:
-        return [by_schema(one.operation, item.field) for one in part for item in one.fields]
+    def texts(part: tuple[AskedOperation, ...]) -> list[Thing]:
+        return [thing for one in part for item in one.fields for thing in things(by_schema, one.operation, item)]
 
     choice = choose(whole, by_schema, Caps(per_request, per_status), no_room)
-    asked_now = things(choice.operations)
+    asked_now = texts(choice.operations)
     assert len(asked_now) == len(set(asked_now))
-    assert choice.missed == set(things(whole)) - set(asked_now)
+    assert choice.missed == set(texts(whole)) - set(asked_now)
     assert not no_room & {(one.operation.key, item.field.key) for one in choice.operations for item in one.fields}
     for one in choice.operations:
         assert len(one.inputs) <= per_request
@@ -149,6 +149,18 @@ def test_only_missing_filters_before_the_cap_so_the_next_run_asks_the_next_ones(
     second = choose(again, by_schema, caps)
     assert [item.field.token for item in second.operations[0].inputs] == ["q3", "q4"]
     assert second.not_asked == 0
+
+
+def test_a_text_that_is_missing_in_one_place_only_is_asked_there() -> None:
+    named, nameless = field("id", schema="Pet", title="Number"), field("id", schema="Pet")
+    api = inventory(operation("/a", named), operation("/b", nameless))
+    whole = wanted(api, from_inventory(api), wish(only_missing=True), Glossary())
+    fields = [
+        (one.operation.path, item.name, item.description)
+        for one in choose(whole, by_schema, Caps(9, 9)).operations
+        for item in one.fields
+    ]
+    assert fields == [("/a", False, True), ("/b", True, False)]
 
 
 def test_what_the_inventory_had_to_cut_counts_as_not_asked() -> None:
