@@ -1,0 +1,84 @@
+"""Guards, each a named function, and the test that has to fail without it.
+
+`tests/test_mutants.py` runs each test in a child process in which the guard is disabled, and expects it to fail there.
+This module is also the plugin that disables one: `pytest -p tests.mutants --without GUARD TEST`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Let everything pass."""
+
+
+def _yes(*_: Any, **__: Any) -> bool:
+    return True
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _just_do_it(call: Callable[[], Any]) -> Any:
+    return call()
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A guard by its dotted name, what takes its place, and the test that shows it."""
+
+    guard: str
+    instead: Callable[..., Any]
+    test: str
+
+
+MUTANTS: dict[str, Mutant] = {
+    "the claim hook fails closed": Mutant(
+        "middleware.claim:fail_closed",
+        _just_do_it,
+        "tests/middleware/test_claim.py::test_a_hook_that_raises_does_not_run_the_body",
+    ),
+    "a step refuses to run without a claim": Mutant(
+        "broker.life:claimed",
+        _as_it_is,
+        "tests/middleware/test_claim.py::test_a_step_without_a_claim_refuses",
+    ),
+    "only the consumer that delivered a message settles it": Mutant(
+        "broker.consumer:SafeConsumer.delivered",
+        _yes,
+        "tests/broker/test_consumer.py::test_a_late_ack_after_a_channel_reset_loses_nothing",
+    ),
+    "a draining worker takes no new message": Mutant(
+        "broker.consumer:SafeConsumer.stop_taking",
+        _nothing,
+        "tests/broker/test_consumer.py::test_a_draining_consumer_takes_no_new_message",
+    ),
+    "a stale fence writes nothing": Mutant(
+        "ledger.fencing:refuse_stale",
+        _as_it_is,
+        "tests/ledger/test_fencing.py::test_a_stale_fence_writes_nothing",
+    ),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The one option."""
+    parser.addoption("--without", required=True, metavar="GUARD", help="the guard to disable, package.module:name")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Disable it, before anything else of the house is imported and keeps it by name."""
+    guard = config.getoption("--without")
+    (mutant,) = (mutant for mutant in MUTANTS.values() if mutant.guard == guard)
+    module, _, path = guard.partition(":")
+    *owners, name = path.split(".")
+    owner: Any = import_module(module)
+    for step in owners:
+        owner = getattr(owner, step)
+    assert callable(getattr(owner, name)), f"{guard} is no guard any more"
+    setattr(owner, name, mutant.instead)
