@@ -1,14 +1,14 @@
 """How good the offline model's names and descriptions are: texts are taken out of real definitions, enriched back with
 and without the dictionary, and compared with what was there (D12).
 
-    python bench/enrichment_quality.py [--data DIR]
+    python bench/enrichment_quality.py [--data DIR] [--only NAME]
 
 Prints Markdown tables for docs/quality.md; exit code 1 below a bar, or when the document of the bars is absent.
 """
 
 import argparse
-import asyncio
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from actors.enrichment.reference.tables import read as read_tables  # noqa: E402
 from bench import quality_documents as documents  # noqa: E402
-from bench.quality_enriching import Enriched, enriched  # noqa: E402
+from bench.quality_enriching import CommandLine, Enriched  # noqa: E402
 from bench.quality_measures import exact, f1, interval, mean  # noqa: E402
 from clients.llm import words  # noqa: E402
 from schema.enrichment.inventory import Field, Inventory, Operation  # noqa: E402
@@ -86,20 +86,25 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, help="folder with definitions and dictionaries; the repository's own count too"
     )
-    folders = [path for path in (parser.parse_args().data, ROOT / "examples", ROOT / "tests" / "data") if path]
+    parser.add_argument("--only", choices=[case.name for case in CASES], help="measure one document")
+    options = parser.parse_args()
+    folders = [path for path in (options.data, ROOT / "examples", ROOT / "tests" / "data") if path]
     tables = Tables()
-    for case in CASES:
-        measure(case, folders, tables)
+    with tempfile.TemporaryDirectory(prefix="longhaul-quality-") as folder:
+        command = CommandLine(Path(folder))
+        for case in CASES:
+            if options.only in (None, case.name):
+                measure(case, folders, command, tables)
     print("| document | names of | dictionary | n | split F1 | offline F1 | difference (95 %) | split exact | exact |")
     print("|---|---|---|---|---|---|---|---|---|", *tables.names, sep="\n")
     print("\n| document | dictionary | over | n | answered | F1 | wrong |\n|---|---|---|---|---|---|---|")
     print(*tables.descriptions, "", *tables.absent, sep="\n")
     for met, text in tables.bars:
         print(f"{'ok  ' if met else 'LOW '} {text}")
-    return 0 if tables.bars and all(met for met, _ in tables.bars) else 1
+    return 0 if (tables.bars or options.only) and all(met for met, _ in tables.bars) else 1
 
 
-def measure(case: Case, folders: Sequence[Path], tables: Tables) -> None:
+def measure(case: Case, folders: Sequence[Path], command: CommandLine, tables: Tables) -> None:
     """One document, without and with its dictionary."""
     path, dictionary = _found(case.definition, folders), _found(case.dictionary, folders)
     if path is None:
@@ -108,14 +113,14 @@ def measure(case: Case, folders: Sequence[Path], tables: Tables) -> None:
     gold = documents.inventory(path.read_bytes(), path.name)
     bare = documents.stripped(path)
     references = [(dictionary.name, dictionary.read_text("utf-8"))] if dictionary else []
-    without = asyncio.run(enriched(bare, ()))
-    with_it = asyncio.run(enriched(bare, references)) if references else None
+    without = command.enriched(bare, ())
+    with_it = command.enriched(bare, references) if references else None
     for said, given in ((without, []), (with_it, references)):
         if said is not None:
             tables.names.extend(_name_rows(case.name, "yes" if given else "no", gold, said))
             _describe(case, gold, said, given, tables)
     if case is CASES[0] and with_it is not None:
-        _scopes(gold, tables)
+        _scopes(gold, command, tables)
 
 
 def _found(names: Sequence[str], folders: Sequence[Path]) -> Path | None:
@@ -218,10 +223,10 @@ def _is_anothers(text: str, token: str, dictionary: Mapping[str, set[str]]) -> b
     )
 
 
-def _scopes(gold: Inventory, tables: Tables) -> None:
+def _scopes(gold: Inventory, command: CommandLine, tables: Tables) -> None:
     """The same token means another thing on every endpoint: what is said of it elsewhere must not be said here."""
     made = documents.obfuscated(gold)
-    said = asyncio.run(enriched(made.definition, [("reference.md", made.reference)]))
+    said = command.enriched(made.definition, [("reference.md", made.reference)])
     bare = documents.inventory(made.definition, "obfuscated.json")
     right = wrong = 0
     for operation, one in _fields(bare):

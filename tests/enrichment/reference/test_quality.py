@@ -13,14 +13,22 @@ from bench import quality_measures as measures
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_bars_hold_on_the_repositorys_own_documents() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "bench" / "enrichment_quality.py")], capture_output=True, text=True, check=False
-    )
+def bench(*options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(ROOT / "bench" / "enrichment_quality.py"), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.usefixtures("postgres")
+def test_the_bars_hold_on_the_example() -> None:
+    done = bench("--only", "epa-cwa")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "LOW" not in done.stdout
     assert "| epa-cwa | yes | described names the dictionary covers | 228 |" in done.stdout
-    assert "fec: not measured" in done.stdout
+
+
+def test_a_document_that_is_nowhere_is_reported_as_absent(tmp_path: Path) -> None:
+    done = bench("--only", "fec", "--data", str(tmp_path))
+    assert "fec: not measured, fec.json is in none of the folders." in done.stdout
 
 
 def test_stripping_takes_every_text_and_no_name() -> None:
