@@ -21,8 +21,10 @@ def read_inventory(data: bytes, name: str, limit: int) -> bytes:
     source = read(data, name, limit)
     found = inventory(source.root, spec_version(source), source.media)
     if not found.operations:
-        why = "it has no `paths`" if not source.root.get("paths") else "its `paths` hold none"
-        raise BadInput(f"{name} has no operations, so there is nothing to enrich: {why}. Give one with at least one path and method.")
+        why = "its `paths` hold none" if source.root.get("paths") else "its `paths` are missing or empty"
+        raise BadInput(
+            f"{name} has no operations, so there is nothing to enrich: {why}. Give one with at least one path and method."
+        )
     return found.model_dump_json(exclude_defaults=True).encode()
 
 

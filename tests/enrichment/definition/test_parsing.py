@@ -58,7 +58,10 @@ def test_reading_loads_nothing_of_the_application() -> None:
     [
         (b"", "is empty"),
         (b"not an API", "is no API definition"),
-        (b'{"swagger": "2.0", "paths": {}}', "has no operations, so there is nothing to enrich: it has no `paths`"),
+        (
+            b'{"swagger": "2.0", "paths": {}}',
+            "has no operations, so there is nothing to enrich: its `paths` are missing",
+        ),
         (
             b"openapi: 3.0.0\npaths:\n  /a:\n    summary: x\n",
             "has no operations, so there is nothing to enrich: its `paths`",
