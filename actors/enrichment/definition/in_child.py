@@ -23,7 +23,7 @@ def read_inventory(data: bytes, name: str, limit: int) -> bytes:
     if not found.operations:
         why = "its `paths` hold none" if source.root.get("paths") else "its `paths` are missing or empty"
         raise BadInput(
-            f"{name} has no operations, so there is nothing to enrich: {why}. Give one with at least one path and method."
+            f"{name} has no operations, so there is nothing to enrich: {why}. Give one with a path and a method."
         )
     return found.model_dump_json(exclude_defaults=True).encode()
 
