@@ -1,6 +1,7 @@
 """`enrich FILE`: import, run and export in one go; what is shown, what is written, how it is stopped and resumed."""
 
 import json
+import re
 from pathlib import Path
 from uuid import UUID
 
@@ -36,8 +37,9 @@ def test_a_real_definition_with_its_dictionary_offline(clone: Clone, tmp_path: P
     assert done.code == Exit.DONE, done.said
     lines = done.out.splitlines()
     assert lines[0] == _OFFLINE
-    assert lines[1].split() == ["field", "before", "name", "description", "where"]
-    assert len([line for line in lines[2:] if ", response 200" in line or ", query" in line or ", form" in line]) == 20
+    headings = ["field", "name before", "name after", "description before", "description after", "where"]
+    assert re.split(r" {2,}", lines[1]) == headings
+    assert len([line for line in lines[2:] if re.search(r", (response 200|query|form)$", line)]) == 20
     written = [Path(line.split()[1]) for line in lines if line.startswith("wrote ")]
     assert [path.parent for path in written] == [Path("longhaul-out/epa-sdw")] * 2
     for path in written:
@@ -92,8 +94,8 @@ def test_instructions_language_and_selection_reach_the_prompts(clone: Clone, sma
 
 
 def test_a_glossary_of_ones_own_wins(clone: Clone, small: Path) -> None:
-    glossary = small.parent / "words.json"
-    glossary.write_text(json.dumps({"cstNo0": {"name": "Customer", "description": "Who ordered it."}}))
+    glossary = small.parent / "words.csv"
+    glossary.write_text("key,name,meaning\ncstNo0,Customer,Who ordered it.\n")
     done = longhaul("enrich", small, "--glossary", glossary, "--json", env=on(clone), cwd=small.parent)
     assert done.code == Exit.DONE, done.said
     (change,) = [change for change in done.json["changes"] if change["token"] == "cstNo0"]
@@ -115,7 +117,7 @@ def test_a_dry_run_reads_well(clone: Clone, small: Path) -> None:
     done = longhaul("enrich", small, "--dry-run", env=on(clone), cwd=small.parent)
     assert done.code == Exit.DONE, done.said
     assert done.out.splitlines()[0] == _OFFLINE
-    assert "3 chunks" in done.out
+    assert "of which 1 chunk" in done.out
 
 
 def test_a_token_limit_stops_at_a_pass_with_a_partial_result(clone: Clone, small: Path) -> None:

@@ -54,8 +54,8 @@ def follow(run: Run, settings: Settings, output: Output, interruption: Interrupt
         with bar("enriching") as shown:
             seen = _watch(run, shown, interruption)
         if seen.open and interruption.asked:
-            output.note("Handing over: the pass in flight may finish. Ctrl-C again ends at once.")
             worker.ask_handover()
+            output.note("Handing over: the pass in flight may finish. Ctrl-C again ends at once.")
             worker.idle(settings.worker.drain_grace.total_seconds() + 5)
     return run.look()
 
