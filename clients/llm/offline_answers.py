@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clients.llm import words
@@ -30,6 +30,11 @@ def chunk(data: Data) -> Data:
     targets = frozenset(data.get("targets", ()))
     glossary = _Glossary(data.get("glossary", ()))
     operations: Sequence[Data] = data.get("operations", ())
+    described = _Phrases(
+        (field.get("token", ""), field.get("description", ""))
+        for operation in operations
+        for field in (*operation.get("inputs", ()), *operation.get("outputs", ()))
+    )
     mapping = {"mapping": overview({**data["mapping"], "targets": targets})} if "mapping" in data else {}
     return mapping | {
         "endpoints": [
@@ -37,10 +42,19 @@ def chunk(data: Data) -> Data:
             for operation in operations
         ],
         "fields": [
-            _field(field, direction, targets, glossary.of(field, _place(operation), direction))
+            {
+                "id": field["id"],
+                "name": _field_name(field, known, glossary, described)
+                if f"{direction}_field_names" in targets
+                else None,
+                "description": _tidy(known.get("meaning", "")) or None
+                if f"{direction}_field_descriptions" in targets
+                else None,
+            }
             for operation in operations
             for direction in ("input", "output")
             for field in operation.get(f"{direction}s", ())
+            for known in [glossary.of(field, _place(operation), direction)]
         ],
     }
 
@@ -55,10 +69,25 @@ def overview(data: Data) -> Data:
     }
 
 
+class _Phrases:
+    """The names that texts begin with; one that texts about different tokens share is boilerplate and names nothing."""
+
+    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
+        self._tokens: dict[str, set[str]] = defaultdict(set)
+        for token, text in texts:
+            self._tokens[words.short_name(_tidy(text))].add(token.casefold())
+
+    def name(self, text: str) -> str:
+        """The name that this text begins with, or nothing."""
+        name = words.short_name(_tidy(text))
+        return name if len(self._tokens[name]) <= 1 else ""
+
+
 class _Glossary:
     """The entries of one prompt by their key."""
 
     def __init__(self, entries: Sequence[Data]) -> None:
+        self.meanings = _Phrases((str(entry.get("key", "")), entry.get("meaning", "")) for entry in entries)
         self._by_key: dict[str, list[Data]] = defaultdict(list)
         for entry in entries:
             self._by_key[str(entry.get("key", "")).casefold()].append(entry)
@@ -90,27 +119,26 @@ def _place(operation: Data) -> str:
     return f"{operation.get('method', '').upper()} {operation.get('path', '')}"
 
 
-def _field(field: Data, direction: str, targets: frozenset[str], known: Data) -> Data:
-    name = _field_name(field, known) if f"{direction}_field_names" in targets else ""
-    description = _tidy(known.get("meaning", "")) if f"{direction}_field_descriptions" in targets else ""
-    return {"id": field["id"], "name": name or None, "description": description or None}
-
-
-def _field_name(field: Data, known: Data) -> str:
+def _field_name(field: Data, known: Data, glossary: _Glossary, described: _Phrases) -> str | None:
     """The definition's title, the reference's name, the phrase that its meaning begins with, or else the one that the
-    definition's own description begins with, or the identifier's words.
+    definition's own description begins with, if it speaks of this token, or the identifier's words.
     """
     token = field.get("token") or field.get("path", "").rsplit(".", 1)[-1]
-    phrases = (words.short_name(known.get("meaning", "")), words.short_name(_tidy(field.get("description", ""))))
-    said = (field.get("title", ""), known.get("name", ""), *phrases)
+    own = described.name(field.get("description", ""))
+    said = (
+        field.get("title", ""),
+        known.get("name", ""),
+        glossary.meanings.name(known.get("meaning", "")),
+        own if words.is_related(own, token) else "",
+    )
     name = next((_tidy(text) for text in said if text.strip()), "") or words.name(token)
-    return "" if words.repeats_identifier(name, token) else name
+    return None if words.repeats_identifier(name, token) else name
 
 
 def _endpoint(operation: Data, glossary: _Glossary) -> str | None:
     """The summary, the reference's name, the words of the operation id, or what method and path say."""
     known = glossary.of_endpoint(operation)
-    said = (operation.get("summary", ""), known.get("name", ""), words.short_name(known.get("meaning", "")))
+    said = (operation.get("summary", ""), known.get("name", ""), glossary.meanings.name(known.get("meaning", "")))
     for text in said:
         name = _tidy(text).rstrip(".")
         if 0 < len(name) <= _NAME_CHARACTERS:

@@ -84,6 +84,15 @@ def short_name(text: str) -> str:
     return "" if words[0].lower() in _SMALL or words[-1].lower() in _SMALL else title(" ".join(words))
 
 
+def is_related(phrase: str, token: str) -> bool:
+    """Whether the letters of a token stand in a phrase in their order: `p_fn` in `Facility Name`, `qtyOrd` in `Quantity
+    Ordered`; a phrase that has nothing of the token may be about anything.
+    """
+    letters = iter(fold(phrase))
+    bare = (letter for letter in fold(token.removeprefix(f"{_PARAMETER_PREFIX}_")) if not letter.isdigit())
+    return all(letter in letters for letter in bare)
+
+
 def recut(token: str, cut: str) -> str:
     """A token parted where another way to write it is parted: `SDWAIDs` by `SDWA_IDS` is `SDWA_IDs`."""
     letters = iter(character for character in token if character.isalnum())

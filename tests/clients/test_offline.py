@@ -75,6 +75,18 @@ def test_a_name_may_stand_at_the_beginning_of_the_definitions_own_description() 
     assert chunk(described)["fields"] == [{"id": "f1", "name": "Facility Name Filter", "description": None}]
 
 
+def test_a_phrase_that_has_nothing_of_the_token_is_no_name() -> None:
+    assert chunk(field("kennr", description="Implicit parameter"))["fields"][0]["name"] == "Kennr"
+
+
+def test_a_phrase_that_different_tokens_share_is_no_name() -> None:
+    both = [field("abc", description="Any basic code."), field("abcd", description="Any basic code.") | {"id": "f2"}]
+    assert [one["name"] for one in chunk(*both)["fields"]] == ["Abc", "Abcd"]
+    known = [entry("k1", "Not used."), entry("k2", "Not used."), entry("k3", "Main code.")]
+    three = [field("k1"), field("k2") | {"id": "f2"}, field("k3") | {"id": "f3"}]
+    assert [one["name"] for one in chunk(*three, glossary=known)["fields"]] == ["K1", "K2", "Main Code"]
+
+
 def test_the_definitions_own_title_beats_everything() -> None:
     known = [entry("custNo", "Something", name="Other")]
     assert chunk(field("custNo", title="Client"), glossary=known)["fields"][0]["name"] == "Client"

@@ -102,3 +102,10 @@ def test_a_short_noun_phrase_at_the_beginning_of_a_text_is_a_name(text: str, exp
 def test_a_token_is_parted_where_another_way_to_write_it_is() -> None:
     assert words.recut("SDWAIDs", "SDWA_IDS") == "SDWA_IDs"
     assert words.name(words.recut("SDWAIDs", "SDWA_IDS")) == "SDWA IDs"
+
+
+def test_a_phrase_is_related_to_the_tokens_it_could_be_short_for() -> None:
+    assert words.is_related("Facility Name Filter", "p_fn")
+    assert words.is_related("Quantity Ordered", "qtyOrd")
+    assert words.is_related("Facility Street Address", "p_sa1")
+    assert not words.is_related("Implicit Parameter", "kennr")

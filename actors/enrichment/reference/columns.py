@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from actors.enrichment.reference.names import Match, Names
 from actors.enrichment.reference.rows import Row, Table
-from clients.llm.words import fold
+from clients.llm.words import is_related
 
 _MEANING_HEADERS = ("description", "definition", "meaning", "explanation", "beschreibung", "bedeutung", "erläuterung")
 _NAME_HEADERS = ("name", "label", "title", "term", "bezeichnung")
@@ -116,14 +116,8 @@ def _holds_names(keyed: Sequence[Keyed], column: str) -> bool:
         return False
     different = len({cell for _, cell in cells}) >= _LEAST_DIFFERENT * len({one.match.keys for one, _ in cells})
     worded = all(any(character.isalpha() for character in cell) for _, cell in cells)
-    related = sum(_is_related(one.match.keys[0], cell) for one, cell in cells) >= _LEAST_RELATED * len(cells)
+    related = sum(is_related(cell, one.match.keys[0]) for one, cell in cells) >= _LEAST_RELATED * len(cells)
     return different and worded and (related or _is_headed(column, _NAME_HEADERS))
-
-
-def _is_related(token: str, cell: str) -> bool:
-    """Whether the letters of the token stand in the cell in the same order: `qtyOrd` in `Quantity Ordered`."""
-    letters = iter(fold(cell))
-    return all(letter in letters for letter in fold(token))
 
 
 def _is_headed(column: str, words: Sequence[str]) -> bool:
