@@ -16,6 +16,9 @@ from schema.enrichment.payloads import TARGETS, Target
 #: What makes two fields one and the same to the merger (E24).
 Identity = Callable[[Operation, Field], Hashable]
 
+#: Whether anything is known of a field beside what the definition says.
+Known = Callable[[Operation, Field], bool]
+
 #: One text of what is one field to the merger: its identity, and `name` or `description`.
 Thing = tuple[Hashable, str]
 
@@ -164,13 +167,19 @@ def field_targets(field: Field) -> tuple[Target, Target]:
 
 
 def choose(
-    operations: Sequence[AskedOperation], identity: Identity, caps: Caps, no_room: Collection[Place] = frozenset()
+    operations: Sequence[AskedOperation],
+    identity: Identity,
+    caps: Caps,
+    *,
+    no_room: Collection[Place] = frozenset(),
+    is_known: Known = lambda _operation, _field: False,
 ) -> Choice:
     """Ask each thing once, in the first operation that has room for it (E17).
 
     Fields that are one to the merger share one suggestion (E24), so asking them again in every operation that has
-    them would only cost tokens. A field beyond its operation's cap may still be asked in a later one; `no_room` are
-    fields whose operation has no room for them whatever the caps say.
+    them would only cost tokens. Where there is room for some only, those that the glossary knows go first: a model can
+    say something of them. A field beyond its operation's cap may still be asked in a later one; `no_room` are fields
+    whose operation has no room for them whatever the caps say.
     """
     taken: set[Thing] = set()
     missed: set[Thing] = set()
@@ -178,7 +187,7 @@ def choose(
 
     def take(operation: Operation, fields: Sequence[AskedField], cap: int) -> Iterator[AskedField]:
         room = cap
-        for asked in fields:
+        for asked in sorted(fields, key=lambda asked: not is_known(operation, asked.field)):
             fresh = things(identity, operation, asked) - taken
             if not fresh:
                 continue

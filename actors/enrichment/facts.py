@@ -5,7 +5,7 @@ is always written as an escape. Empty values are left out, ids are positions, so
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from actors.enrichment.asking import AskedField, AskedOperation
@@ -41,7 +41,7 @@ def of_chunk(
         "targets": [target for target in TARGETS if target in asked and (mapping or target not in OVERVIEW_TARGETS)],
         "mapping": mapping,
         "glossary": [_entry(entry) for entry in glossary],
-        "operations": _operations(operations),
+        "operations": _operations(operations, {(entry.key.casefold(), _squeezed(entry.meaning)) for entry in glossary}),
     }
     return {key: value for key, value in facts.items() if value or key == "operations"}
 
@@ -83,13 +83,14 @@ def ids(operations: Sequence[AskedOperation]) -> tuple[dict[str, AskedOperation]
     return endpoints, {f"f{number}": one for number, one in enumerate(every, 1)}
 
 
-def _operations(operations: Sequence[AskedOperation]) -> list[Facts]:
+def _operations(operations: Sequence[AskedOperation], told: Collection[tuple[str, str]]) -> list[Facts]:
+    """`told` are the tokens with the meanings that the glossary beside them says already."""
     rendered: list[Facts] = []
     number = 0
     for position, asked in enumerate(operations, 1):
-        inputs = [_field(f"f{number + place}", one.field) for place, one in enumerate(asked.inputs, 1)]
+        inputs = [_field(f"f{number + place}", one.field, told) for place, one in enumerate(asked.inputs, 1)]
         number += len(inputs)
-        outputs = [_field(f"f{number + place}", one.field) for place, one in enumerate(asked.outputs, 1)]
+        outputs = [_field(f"f{number + place}", one.field, told) for place, one in enumerate(asked.outputs, 1)]
         number += len(outputs)
         rendered.append(
             _said(
@@ -108,7 +109,9 @@ def _operations(operations: Sequence[AskedOperation]) -> list[Facts]:
     return rendered
 
 
-def _field(number: str, field: Field) -> Facts:
+def _field(number: str, field: Field, told: Collection[tuple[str, str]]) -> Facts:
+    meaning = _squeezed(field.description)
+    is_told = any((name.casefold(), meaning) in told for name in (field.token, field.path))
     return _said(
         {
             "id": number,
@@ -119,7 +122,7 @@ def _field(number: str, field: Field) -> Facts:
             "type": field.type,
             "format": field.format,
             "title": _clip(field.title, FIELD_TEXT),
-            "description": _clip(field.description, FIELD_TEXT),
+            "description": "" if is_told else _clip(field.description, FIELD_TEXT),
             "values": list(field.values),
         }
     )
@@ -129,6 +132,10 @@ def _entry(entry: GlossaryEntry) -> Facts:
     """Scope and note stand beside the meaning (E20); whose word it is does not matter to the model."""
     scope = _said({"name": entry.name, "endpoints": list(entry.endpoints), "note": entry.note})
     return {"key": entry.key, "kind": entry.kind, "meaning": entry.meaning, **scope}
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _said(facts: Facts) -> Facts:

@@ -10,7 +10,7 @@ from actors.enrichment.plan import Plan
 from actors.enrichment.planner import Budget, Chunks
 from actors.enrichment.prompts import Brief, Prompts
 from base.settings import Settings
-from schema.enrichment.inventory import Inventory
+from schema.enrichment.inventory import Field, Inventory, Operation
 from schema.enrichment.payloads import RunWarning, Target
 
 #: Rounds of choosing and fitting; each offers what did not fit to later operations.
@@ -57,8 +57,11 @@ def make(wanted: Operations, prompt: Prompts, glossary: Glossary, settings: Sett
     def measure(operations: Operations) -> int:
         return prompts.characters(prompt.chunk(operations, glossary.slice(operations)))
 
+    def is_known(operation: Operation, field: Field) -> bool:
+        return glossary.meaning(operation, field) is not None
+
     def fit(no_room: frozenset[Place]) -> tuple[Choice, Chunks]:
-        choice = choose(wanted, identity, caps, no_room)
+        choice = choose(wanted, identity, caps, no_room=no_room, is_known=is_known)
         return choice, planner.plan(choice.operations, measure, prompt.overhead, budget)
 
     choice, chunks = fit(frozenset())

@@ -22,6 +22,8 @@ class Board:
     total: int
     #: What the run has cost so far, over all claims.
     usage: Callable[[], Usage]
+    #: Items an earlier claim has shown as ended: the bar waits for them to be replayed, it never goes back.
+    shown: int = 0
     failed: int = 0
     completed: int = 0
 
@@ -36,6 +38,8 @@ class Board:
             self.completed += 1
         else:
             self.failed += 1
+        if self.processed < min(self.shown, self.total):
+            return
         items = Tally(self.processed, self.failed, self.completed)
         await self.work.note(lambda connection: runs.tally(connection, self.run_id, items))
         await self.work.progress(done=self.processed, total=self.total)

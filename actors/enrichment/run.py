@@ -187,6 +187,7 @@ class _Enrichment:
             mapping_id=self._context.run.mapping_id,
             total=made.items,
             usage=lambda: self._passes.usage,
+            shown=self._context.run.processed_items,
         )
         execution = Execution(made, self._passes, asker, board, concurrent=self._enrichment.max_concurrent_chunks)
         inventory = self._context.inventory

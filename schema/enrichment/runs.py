@@ -23,6 +23,7 @@ class Run(NamedTuple):
     mapping_version: int
     request_hash: str
     state: EndState | None = None
+    processed_items: int = 0
     completed_items: int = 0
     total_items: int = 0
     input_tokens: int = 0
@@ -170,6 +171,7 @@ def _select() -> Select[Any]:
         columns.mapping_version,
         columns.request_hash,
         columns.state,
+        columns.processed_items,
         columns.completed_items,
         columns.total_items,
         columns.input_tokens,

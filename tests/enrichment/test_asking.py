@@ -121,7 +121,7 @@ def test_every_thing_is_asked_once_or_counted_as_not_asked(
     def texts(part: tuple[AskedOperation, ...]) -> list[Thing]:
         return [thing for one in part for item in one.fields for thing in things(by_schema, one.operation, item)]
 
-    choice = choose(whole, by_schema, Caps(per_request, per_status), no_room)
+    choice = choose(whole, by_schema, Caps(per_request, per_status), no_room=no_room)
     asked_now = texts(choice.operations)
     assert len(asked_now) == len(set(asked_now))
     assert choice.missed == set(texts(whole)) - set(asked_now)
@@ -161,6 +161,12 @@ def test_a_text_that_is_missing_in_one_place_only_is_asked_there() -> None:
         for item in one.fields
     ]
     assert fields == [("/a", False, True), ("/b", True, False)]
+
+
+def test_where_there_is_room_for_some_only_those_that_are_known_go_first() -> None:
+    whole = (asked(operation("/a", *(query(f"q{number}") for number in range(5)))),)
+    [chosen] = choose(whole, by_schema, Caps(3, 3), is_known=lambda _, one: one.token in {"q1", "q4"}).operations
+    assert [item.field.token for item in chosen.inputs] == ["q1", "q4", "q0"]
 
 
 def test_what_the_inventory_had_to_cut_counts_as_not_asked() -> None:

@@ -119,8 +119,12 @@ def test_embedded_a_handover_leaves_the_run_open_and_the_next_worker_resumes_it(
         assert worker.idle(30)
     run = bench.run(requested)
     assert (run.state, run.resuming, run.processed_items) == ("Processing", True, 3)
+    seen: list[int] = []
+    stop = signals.subscribe(lambda snapshot: seen.append(snapshot["processed_items"]))
     with actors.running(load(), bench.database, [LANE]):
         until(lambda: ended(bench, requested), 60)
+    stop()
+    assert seen == [3, 4, 5], "the bar does not go back"
     assert len({asked(one) for one in model.requests}) == len(model.requests) == 5
     assert exported(bench, requested, tmp_path / "a") == unbroken(bench, tmp_path / "b")
 

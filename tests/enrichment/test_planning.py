@@ -18,7 +18,7 @@ from tests.enrichment.making import field, inventory, operation, query
 
 
 def planned(api: Inventory, reference: str = "", **enrichment: int) -> Plan:
-    settings = Settings(semantic_enrichment=SemanticEnrichment(**enrichment))  # type: ignore[arg-type]
+    settings = Settings(semantic_enrichment=SemanticEnrichment(**enrichment))
     told = brief(api, TARGETS, instructions="", reference=reference, language=None, settings=settings)
     asked = wanted(api, from_inventory(api), Wishes(frozenset(TARGETS)), Glossary())
     return planning.make(asked, Prompts(told, Manner(8192, None)), Glossary(), settings, mapping=True)
@@ -55,13 +55,9 @@ def test_what_the_prompt_budget_cuts_is_asked_in_the_next_operation_too() -> Non
     api = inventory(
         *(operation(f"/{n}", *(field(f"r{m}", schema="Pet", description=long) for m in range(10))) for n in range(3))
     )
-    overhead = (
-        planned(api, max_prompt_characters=1).chunks
-        and Prompts(
-            brief(api, TARGETS, instructions="", reference="", language=None, settings=Settings()), Manner(8192, None)
-        ).overhead
-    )
-    plan = planned(api, max_prompt_characters=int(overhead) + 2500)
+    told = brief(api, TARGETS, instructions="", reference="", language=None, settings=Settings())
+    overhead = Prompts(told, Manner(8192, None)).overhead
+    plan = planned(api, max_prompt_characters=overhead + 2500)
     assert sorted(tokens(plan)) == sorted(f"r{m}" for m in range(10))
     assert (plan.not_asked, plan.warnings) == (0, ())
 

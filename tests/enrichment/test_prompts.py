@@ -85,6 +85,15 @@ def test_a_chunk_says_scope_and_note_beside_the_meaning_of_its_own_entries_only(
     assert [entry.key for entry in glossary.slice(CHUNKS[1])] == ["CWPName"]
 
 
+def test_what_the_glossary_says_is_not_said_again_beside_the_field() -> None:
+    chunk = (
+        asked(operation("/a", query("p_st", description="Two  letter State."), query("p_zip", description="ZIP"))),
+    )
+    glossary = Glossary([GlossaryEntry(key="P_ST", kind="field", meaning="Two letter state.", source="lookup")])
+    [told] = data_of(prompts().chunk(chunk, glossary.slice(chunk)))["operations"]
+    assert [one.get("description") for one in told["inputs"]] == [None, "ZIP"]
+
+
 def test_the_users_word_silences_the_lookup_and_that_the_digest() -> None:
     said = [("digest", "d"), ("lookup", "l"), ("user", "u")]
     entries = [GlossaryEntry(key="p_st", kind="field", meaning=meaning, source=source) for source, meaning in said]
