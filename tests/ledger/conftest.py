@@ -1,5 +1,6 @@
 """A scene per test: a database of its own with an account and a worker."""
 
+from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
@@ -10,8 +11,10 @@ from tests.services.postgres import Clone
 
 
 @pytest.fixture
-def scene(database: Database, account_id: UUID, clone: Clone) -> Scene:
-    return scene_of(database, account_id, clone)
+def scene(database: Database, account_id: UUID, clone: Clone) -> Iterator[Scene]:
+    set_up = scene_of(database, account_id, clone)
+    yield set_up
+    set_up.close()
 
 
 @pytest.fixture

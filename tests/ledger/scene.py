@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -118,13 +119,11 @@ class Scene:
 
     def look(self, query: str, *values: object) -> list[dict[str, Any]]:
         """Rows as the superuser sees them: all accounts."""
-        with self.superuser() as connection:
-            return connection.execute(query.encode(), values).fetchall()
+        return self._eyes.execute(query.encode(), values).fetchall()
 
     def change(self, statement: str, *values: object) -> None:
         """Change the past, as the superuser."""
-        with self.superuser() as connection:
-            connection.execute(statement.encode(), values)
+        self._eyes.execute(statement.encode(), values)
 
     def age(self, worker_id: UUID, by: timedelta) -> None:
         """Make a worker's last beat so old."""
@@ -135,6 +134,13 @@ class Scene:
             deadline = monotonic() + 5
             while not connection.execute(_WAITING).fetchall():
                 assert monotonic() < deadline, "nobody waits"
+
+    def close(self) -> None:
+        self._eyes.close()
+
+    @cached_property
+    def _eyes(self) -> "psycopg.Connection[dict[str, Any]]":
+        return psycopg.connect(plain(self.superuser_url), autocommit=True, row_factory=dict_row)
 
     @contextmanager
     def superuser(self) -> "Iterator[psycopg.Connection[dict[str, Any]]]":
