@@ -37,11 +37,12 @@ class LastWord(Protocol):
 
 @dataclass(frozen=True)
 class AskedField:
-    """A field, and which of its two texts are wanted."""
+    """A field, and which of its two texts are wanted. `known`: the glossary says something of it."""
 
     field: Field
     name: bool
     description: bool
+    known: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,8 @@ def choose(
 
     def take(operation: Operation, fields: Sequence[AskedField], cap: int) -> Iterator[AskedField]:
         room = cap
-        for asked in sorted(fields, key=lambda asked: not is_known(operation, asked.field)):
+        ranked = [replace(asked, known=is_known(operation, asked.field)) for asked in fields]
+        for asked in sorted(ranked, key=lambda asked: not asked.known):
             fresh = things(identity, operation, asked) - taken
             if not fresh:
                 continue
@@ -195,7 +197,7 @@ def choose(
                 room -= 1
                 taken.update(fresh)
                 wanted = {which for _, which in fresh}
-                yield AskedField(asked.field, name="name" in wanted, description="description" in wanted)
+                yield replace(asked, name="name" in wanted, description="description" in wanted)
             else:
                 missed.update(fresh)
 

@@ -116,7 +116,7 @@ def _field(number: str, field: Field, told: Collection[tuple[str, str]]) -> Fact
         {
             "id": number,
             "token": field.token,
-            "path": field.path,
+            "path": field.path if field.path != field.token else "",
             "in": field.location if field.direction == "input" else "",
             "status": field.status,
             "type": field.type,

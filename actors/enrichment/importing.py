@@ -14,6 +14,7 @@ from base.errors import BadInput, Conflict, NotFound
 from schema.engine import Database
 from schema.enrichment import definitions, mappings, versions
 from schema.enrichment.content import MappingContent, carry_over, from_inventory
+from schema.enrichment.definitions import Definition
 from schema.enrichment.inventory import Inventory, InventoryWarning
 from schema.enrichment.mappings import Mapping
 from schema.enrichment.versions import Version
@@ -176,8 +177,16 @@ def _onto(connection: Connection, account_id: UUID, mapping_id: UUID, definition
     )
     versions.write(connection, account_id, mapping_id, version, origin="import")
     mappings.move(connection, mapping_id, version=version.number, definition_id=definition_id)
-    changes = compare(Inventory.model_validate(before.inventory), parsed.inventory)
+    changes = _changes(before, parsed.inventory)
     return _imported(mapping, definition_id, parsed, version=version.number, changes=changes)
+
+
+def _changes(before: Definition, after: Inventory) -> Changes:
+    """What is new; nothing can be said of a definition that another version of this program has walked."""
+    try:
+        return compare(Inventory.model_validate(before.inventory), after)
+    except ValidationError:
+        return _NO_CHANGES
 
 
 def _imported(

@@ -82,30 +82,36 @@ def _parts(group: Operations, measure: Measure, budget: Budget) -> Iterator[Oper
 
 
 def _cut(part: Operations, measure: Measure, budget: Budget) -> Operations:
-    """The one operation with the highest field limit that fits; the limit holds for inputs and for each status.
+    """The one operation with as many fields as fit: what the glossary knows first, and of the rest the same limit for
+    inputs and for each status.
 
-    A limit of one field is the least: a prompt that still does not fit is sent as it is.
+    One field is the least: a prompt that still does not fit is sent as it is.
     """
     [operation] = part
-    fits, beyond = 1, max(len(operation.inputs), len(operation.outputs), 1)
+    ranked = _ranked(operation)
+    fits, beyond = min(1, len(ranked)), max(len(ranked), 1)
     while beyond - fits > 1:
         middle = (fits + beyond) // 2
-        if measure((_limited(operation, middle),)) <= budget.prompt_characters:
+        if measure((_first(operation, ranked, middle),)) <= budget.prompt_characters:
             fits = middle
         else:
             beyond = middle
-    return (_limited(operation, fits),)
+    return (_first(operation, ranked, fits),)
 
 
-def _limited(asked: AskedOperation, limit: int) -> AskedOperation:
-    kept: dict[str, int] = {}
-    keys: set[str] = set()
+def _ranked(asked: AskedOperation) -> list[str]:
+    """Field keys, known ones first, else one of each group in turn: inputs, and outputs by status."""
+    places: dict[str, int] = {}
+    ranks: dict[str, tuple[bool, int]] = {}
     for one in asked.fields:
-        group = f"{one.field.direction} {one.field.status}"
-        kept[group] = kept.get(group, 0) + 1
-        if kept[group] <= limit:
-            keys.add(one.field.key)
-    return asked.having(keys, name=asked.name)
+        group = f"{one.field.direction} {one.field.status} {one.known}"
+        places[group] = places.get(group, 0) + 1
+        ranks[one.field.key] = not one.known, places[group]
+    return sorted(ranks, key=ranks.__getitem__)
+
+
+def _first(asked: AskedOperation, ranked: Sequence[str], limit: int) -> AskedOperation:
+    return asked.having(frozenset(ranked[:limit]), name=asked.name)
 
 
 def _places(part: Operations) -> set[Place]:

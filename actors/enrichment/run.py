@@ -25,8 +25,8 @@ from actors.enrichment.passes import Passes
 from actors.enrichment.plan import Plan
 from actors.enrichment.progress import Board
 from actors.enrichment.prompts import Manner, Prompts, listed_operations
-from base.errors import Permanent
-from base.settings import Settings, load
+from base.errors import Misconfigured, Permanent
+from base.settings import EnrichmentRunRecovery, Settings, load
 from broker.step import Done, Work, step
 from clients.llm import from_settings
 from clients.llm.model import LanguageModel, Usage
@@ -37,7 +37,16 @@ from schema.enrichment.versions import Version
 TASK = "enrichment.run"
 LANE = "enrichment"
 
-_recovery = load().enrichment_run_recovery
+
+def _declared_recovery() -> EnrichmentRunRecovery:
+    """As the settings say. Where they can't be read declaring fails nobody: the process says so when it starts."""
+    try:
+        return load().enrichment_run_recovery
+    except Misconfigured:
+        return EnrichmentRunRecovery()
+
+
+_recovery = _declared_recovery()
 
 
 @step(
@@ -189,6 +198,7 @@ class _Enrichment:
             usage=lambda: self._passes.usage,
             shown=self._context.run.processed_items,
         )
+        await self._work.progress(total=made.items)
         execution = Execution(made, self._passes, asker, board, concurrent=self._enrichment.max_concurrent_chunks)
         inventory = self._context.inventory
         overview = await asyncio.to_thread(
