@@ -1,6 +1,7 @@
 """Every bad input: one clear sentence and what to do, an exit code, no traceback, and a mapping that is as it was."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.cli.scene import asking, definition, mappings, rows
 from tests.fakes.llm_enriching import enriching
 from tests.fakes.llm_replies import Answer, empty, error, prose, status
 from tests.fakes.llm_server import LlmServer, Reply
-from tests.services.postgres import Clone
+from tests.services.postgres import Clone, Postgres
 
 
 def _one_sentence(done: Done, *words: str) -> None:
@@ -120,15 +121,30 @@ def test_a_model_without_an_address(clone: Clone, small: Path) -> None:
 # What is refused on a mapping that is there: it stays as it was.
 
 
+@dataclass(frozen=True)
+class _Enriched:
+    """A definition that was enriched once, offline, in a database of this module's own."""
+
+    clone: Clone
+    path: Path
+
+
+@pytest.fixture(scope="module")
+def enriched_once(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Enriched]:
+    with postgres.clone() as clone:
+        path = definition(tmp_path_factory.mktemp("enriched"))
+        done = longhaul("enrich", path, env=on(clone), cwd=path.parent)
+        assert done.code == Exit.DONE, done.said
+        yield _Enriched(clone, path)
+
+
 @pytest.fixture
-def imported(clone: Clone, small: Path) -> Iterator[Path]:
-    """A definition that was enriched once, offline."""
-    done = longhaul("enrich", small, env=on(clone), cwd=small.parent)
-    assert done.code == Exit.DONE, done.said
-    before = mappings(clone)
+def there(enriched_once: _Enriched) -> Iterator[_Enriched]:
+    """The same, and a look afterwards: the mapping is as it was."""
+    before = mappings(enriched_once.clone)
     assert [row["status"] for row in before] == ["Draft"]
-    yield small
-    assert mappings(clone) == before
+    yield enriched_once
+    assert mappings(enriched_once.clone) == before
 
 
 @pytest.mark.parametrize(
@@ -137,29 +153,29 @@ def imported(clone: Clone, small: Path) -> Iterator[Path]:
         ("ref.pdf", b"%PDF-1.7 and then nothing of the kind"),
         ("ref.docx", b"PK\x03\x04 no archive"),
         ("ref.xyz", b"some words"),
-        ("ref.txt", b"\xff\xfe\x00\x00\x01\x02\x03" * 50),
+        ("ref.txt", b"\x00\x01\x02\xff\xfd" * 50),
         ("ref.md", b"   \n\n"),
     ],
 )
-def test_an_unreadable_reference(clone: Clone, imported: Path, name: str, content: bytes) -> None:
-    path = imported.parent / name
+def test_an_unreadable_reference(there: _Enriched, name: str, content: bytes) -> None:
+    path = there.path.parent / name
     path.write_bytes(content)
-    done = longhaul("enrich", imported, "--reference", path, env=on(clone), cwd=imported.parent)
+    done = longhaul("enrich", there.path, "--reference", path, env=on(there.clone), cwd=there.path.parent)
     assert done.code == Exit.USAGE, done.said
     _one_sentence(done, name)
 
 
-def test_a_selector_that_matches_nothing(clone: Clone, imported: Path) -> None:
-    done = longhaul("enrich", imported, "--select", "GET::/nowhere", env=on(clone), cwd=imported.parent)
+def test_a_selector_that_matches_nothing(there: _Enriched) -> None:
+    done = longhaul("enrich", there.path, "--select", "GET::/nowhere", env=on(there.clone), cwd=there.path.parent)
     assert done.code in {Exit.USAGE, Exit.FAILED}
     assert "GET::/nowhere" in done.said
     assert "Traceback" not in done.said
 
 
-def test_an_unreachable_model(clone: Clone, imported: Path) -> None:
+def test_an_unreachable_model(there: _Enriched) -> None:
     with LlmServer(enriching()) as server:
-        env = asking(clone, server)
-    done = longhaul("enrich", imported, env=env, cwd=imported.parent)
+        env = asking(there.clone, server)
+    done = longhaul("enrich", there.path, env=env, cwd=there.path.parent)
     assert done.code == Exit.FAILED, done.said
     assert "Nothing was applied; the mapping is as it was." in done.out
     assert "Traceback" not in done.said
@@ -170,9 +186,9 @@ def test_an_unreachable_model(clone: Clone, imported: Path) -> None:
     [status(401), status(403), status(404), error(429, error_code="insufficient_quota")],
     ids=["401", "403", "404", "quota"],
 )
-def test_a_refusing_model_is_asked_once(clone: Clone, imported: Path, reply: Reply) -> None:
+def test_a_refusing_model_is_asked_once(there: _Enriched, reply: Reply) -> None:
     with LlmServer(reply) as server:
-        done = longhaul("enrich", imported, env=asking(clone, server), cwd=imported.parent)
+        done = longhaul("enrich", there.path, env=asking(there.clone, server), cwd=there.path.parent)
         assert len(server.requests) == 1
     assert done.code == Exit.FAILED, done.said
     assert "model_refusing" in done.out
@@ -191,9 +207,9 @@ def test_a_refusing_model_is_asked_once(clone: Clone, imported: Path, reply: Rep
     ],
     ids=["prose", "empty", "cut", "wrong-keys", "fields-not-asked", "a-list"],
 )
-def test_a_model_that_answers_nothing_usable(clone: Clone, imported: Path, reply: Reply) -> None:
+def test_a_model_that_answers_nothing_usable(there: _Enriched, reply: Reply) -> None:
     with LlmServer(reply) as server:
-        done = longhaul("enrich", imported, env=asking(clone, server), cwd=imported.parent)
+        done = longhaul("enrich", there.path, env=asking(there.clone, server), cwd=there.path.parent)
     assert done.code == Exit.FAILED, done.said
     assert "Nothing was applied; the mapping is as it was." in done.out
     assert "Traceback" not in done.said
