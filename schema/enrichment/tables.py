@@ -42,9 +42,11 @@ def _to(column: str, table: str, *, ondelete: str | None = None) -> ForeignKeyCo
 
 
 def _count(name: str) -> Column[int]:
-    return Column(
-        name, Integer, CheckConstraint(f"{name} >= 0", name=f"{name}_counts"), nullable=False, server_default=text("0")
-    )
+    return Column(name, Integer, nullable=False, server_default=text("0"))
+
+
+def _counts(*names: str) -> CheckConstraint:
+    return CheckConstraint(" AND ".join(f"{name} >= 0" for name in names), name="counts_are_counts")
 
 
 def _json(name: str, empty: str) -> Column[object]:
@@ -135,6 +137,15 @@ enrichment_runs = _of_an_account(
     moment("started_at"),
     moment("finished_at"),
     moment("heartbeat_at"),
+    _counts(
+        "total_items",
+        "processed_items",
+        "failed_items",
+        "completed_items",
+        "input_tokens",
+        "output_tokens",
+        "total_tokens",
+    ),
     CheckConstraint("state IN ('Completed', 'Canceled', 'Failed')", name="state_known"),
     CheckConstraint("(state IS NULL) = (finished_at IS NULL)", name="ended_has_an_end"),
     CheckConstraint("state IS DISTINCT FROM 'Failed' OR error IS NOT NULL", name="failed_says_why"),
@@ -168,7 +179,7 @@ enrichment_passes = _of_an_account(
     moment("finished_at", nullable=False, server_default=func.clock_timestamp()),
     CheckConstraint("kind IN ('digest', 'overview', 'chunk')", name="kind_known"),
     CheckConstraint("status IN ('completed', 'failed', 'split')", name="status_known"),
-    CheckConstraint("attempts >= 0", name="attempts_count"),
+    _counts("attempts", "retries", "input_tokens", "output_tokens"),
     _to("run_id", "enrichment_runs", ondelete="CASCADE"),
     Index("enrichment_passes_run_id_idx", "run_id", "id"),
     Index(

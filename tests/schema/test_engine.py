@@ -1,0 +1,269 @@
+"""Transactions and roles: what a process may see, and what is never committed (I11)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from uuid import UUID
+
+import psycopg
+import pytest
+from pydantic import BaseModel
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
+
+from base.errors import Misconfigured
+from base.ids import uuid7
+from base.settings import DatabaseLimits
+from schema import engine
+from schema.accounts import account, default_account
+from schema.engine import Database, DatabaseAway
+from schema.ledger import jobs
+from schema.metadata import account_tables
+from tests.services.postgres import Clone, plain
+
+
+class Payload(BaseModel):
+    """A body."""
+
+
+def _insert(database: Database, account_id: UUID) -> UUID:
+    job_id = uuid7()
+    with database.account(account_id) as connection:
+        assert jobs.insert(
+            connection,
+            jobs.NewJob(job_id, account_id, "test.x", "test", "test.x", 1, None, 1, None, None, None, "{}"),
+        )
+    return job_id
+
+
+def _ids(database: Database, account_id: UUID) -> list[UUID]:
+    with database.account(account_id) as connection:
+        return list(connection.execute(text("SELECT id FROM jobs ORDER BY id")).scalars())
+
+
+@pytest.fixture
+def other_id(database: Database) -> UUID:
+    return account(database, "other")
+
+
+def test_an_account_sees_its_own_rows_only(database: Database, account_id: UUID, other_id: UUID) -> None:
+    mine, theirs = _insert(database, account_id), _insert(database, other_id)
+    assert _ids(database, account_id) == [mine]
+    assert _ids(database, other_id) == [theirs]
+    assert _ids(database, uuid7()) == []
+
+
+@pytest.mark.parametrize("table", account_tables())
+def test_without_an_account_nothing_is_seen(database: Database, account_id: UUID, table: str) -> None:
+    _insert(database, account_id)
+    with database.account(account_id) as connection:
+        connection.execute(text("SELECT set_config('longhaul.account_id', '', true)"))
+        assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
+
+
+def test_the_scope_ends_with_the_transaction(database: Database, account_id: UUID) -> None:
+    _insert(database, account_id)
+    small = database.apart(1)
+    with small.account(account_id) as connection:
+        assert connection.execute(text("SELECT count(*) FROM jobs")).scalar_one() == 1
+    with small._app.connect() as connection:  # the same connection, and nobody entered an account
+        assert connection.execute(text("SELECT count(*) FROM jobs")).scalar_one() == 0
+    small.close()
+
+
+def test_rows_of_another_account_cannot_be_written(database: Database, account_id: UUID, other_id: UUID) -> None:
+    theirs = _insert(database, other_id)
+    with database.account(account_id) as connection:
+        assert connection.execute(text("UPDATE jobs SET priority = 1 WHERE id = :id"), {"id": theirs}).rowcount == 0
+    foreign = jobs.NewJob(uuid7(), other_id, "test.x", "test", "test.x", 1, None, 1, None, None, None, "{}")
+    with pytest.raises(ProgrammingError, match="row-level security"), database.account(account_id) as connection:
+        jobs.insert(connection, foreign)
+    _insert(database, account_id)
+    with pytest.raises(ProgrammingError, match="row-level security"), database.account(account_id) as connection:
+        connection.execute(text("UPDATE jobs SET account_id = :other"), {"other": other_id})
+
+
+@pytest.mark.parametrize("table", [*account_tables(), "workers", "gate_slots", "alembic_version"])
+def test_without_a_role_nothing_is_read(database: Database, account_id: UUID, table: str) -> None:
+    """What `enter_role` guards: the login role by itself has no right to any table."""
+    _insert(database, account_id)
+    with pytest.raises(ProgrammingError, match="permission denied"), database.login() as connection:
+        connection.execute(text(f"SELECT count(*) FROM {table}"))
+    with database.account(account_id) as connection:
+        assert connection.execute(text("SELECT count(*) FROM jobs")).scalar_one() == 1
+
+
+def test_the_engine_reads_bodies_inside_their_account_only(
+    database: Database, account_id: UUID, other_id: UUID
+) -> None:
+    _insert(database, account_id)
+    _insert(database, other_id)
+    with database.engine() as connection:
+        assert connection.execute(text("SELECT count(*) FROM jobs")).scalar_one() == 2
+        assert connection.execute(text("SELECT count(*) FROM job_bodies")).scalar_one() == 0
+    for statement in ("DELETE FROM jobs", "UPDATE jobs SET priority = 1", "SELECT 1 FROM enrichment_runs"):
+        with pytest.raises(ProgrammingError, match="permission denied"), database.engine() as connection:
+            connection.execute(text(statement))
+
+
+def test_an_exception_rolls_back(database: Database, account_id: UUID) -> None:
+    def insert_and_fail() -> None:
+        with database.account(account_id) as connection:
+            connection.execute(
+                text(
+                    "INSERT INTO jobs (id, account_id, task, lane, bucket, priority, max_attempts, ready) "
+                    "VALUES (:id, :account, 't', 'l', 't', 1, 1, true)"
+                ),
+                {"id": uuid7(), "account": account_id},
+            )
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        insert_and_fail()
+    assert _ids(database, account_id) == []
+
+
+def test_a_swallowed_failure_is_not_taken_for_a_commit(database: Database, account_id: UUID) -> None:
+    def swallow() -> None:
+        with database.account(account_id) as connection, suppress(DBAPIError):
+            connection.execute(text("SELECT 1/0"))
+
+    with pytest.raises(RuntimeError, match="nothing was committed"):
+        swallow()
+    assert _ids(database, account_id) == []
+
+
+def test_a_savepoint_saves_what_came_before(database: Database, account_id: UUID) -> None:
+    with database.account(account_id) as connection:
+        with suppress(DBAPIError), connection.begin_nested():
+            connection.execute(text("SELECT 1/0"))
+        assert connection.execute(text("SELECT count(*) FROM jobs")).scalar_one() == 0
+
+
+def test_a_thread_holds_one_connection(database: Database, account_id: UUID) -> None:
+    with (
+        database.account(account_id),
+        pytest.raises(RuntimeError, match="already holds a connection"),
+        database.engine(),
+    ):
+        pass
+    with database.account(account_id), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(_ids, database, account_id).result(5) == []
+    assert _ids(database, account_id) == []
+
+
+def test_statements_that_travel_together_commit_together(database: Database, account_id: UUID) -> None:
+    insert = text(
+        "INSERT INTO jobs (id, account_id, task, lane, bucket, priority, max_attempts, ready) "
+        "VALUES (:id, :account, 't', 'l', 't', :priority, 1, true)"
+    )
+
+    def two(second: object) -> None:
+        with database.account_trip(account_id) as trip:
+            for priority in (1, second):
+                trip.send(insert, {"id": uuid7(), "account": account_id, "priority": priority})
+
+    with pytest.raises(psycopg.errors.NotNullViolation):
+        two(None)
+    assert _ids(database, account_id) == []
+    two(2)
+    assert len(_ids(database, account_id)) == 2
+
+
+def test_a_trip_stays_in_its_account(database: Database, account_id: UUID, other_id: UUID) -> None:
+    mine = _insert(database, account_id)
+    small = database.apart(1)
+    for scope, seen in ((account_id, [mine]), (other_id, []), (account_id, [mine])):
+        with small.account_trip(scope) as trip:
+            found = trip.send(text("SELECT id FROM jobs"), {})
+        assert [row[0] for row in found.fetchall()] == seen
+    small.close()
+
+
+def test_a_database_that_is_away_is_one_error(clone: Clone) -> None:
+    nowhere = Database("postgresql://somebody:hunter2@127.0.0.1:9/nowhere", DatabaseLimits())
+    for use in (nowhere.engine, nowhere.login, lambda: nowhere.account(uuid7())):
+        with pytest.raises(DatabaseAway) as error, use():
+            pass
+        assert "hunter2" not in str(error.value)
+    with pytest.raises(DatabaseAway), nowhere.engine_trip():
+        pass
+
+
+def test_after_lost_connections_the_next_use_works(database: Database, account_id: UUID, clone: Clone) -> None:
+    """Each pool notices once, and opens fresh connections then."""
+    for _ in range(2):
+        _ids(database, account_id)
+        with psycopg.connect(plain(clone.superuser_url), autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        with pytest.raises(DatabaseAway):
+            _ids(database, account_id)
+        assert _ids(database, account_id) == []
+        with pytest.raises(DatabaseAway), database.engine_trip() as trip:
+            trip.send(text("SELECT 1"), {})
+        with database.engine_trip() as trip:
+            answer = trip.send(text("SELECT 1"), {})
+        assert answer.fetchone() == (1,)
+
+
+def test_a_full_pool_is_said_to_be_full(database: Database) -> None:
+    limits = DatabaseLimits(connect_timeout=0.1)
+    small = Database(database._url, limits).apart(1)
+    with small.engine(), ThreadPoolExecutor(1) as pool:
+
+        def another() -> None:
+            with small.engine():
+                pass
+
+        with pytest.raises(DatabaseAway, match="POOL_SIZE"):
+            pool.submit(another).result(5)
+    small.close()
+
+
+def test_a_statement_that_takes_too_long_is_ended(database: Database) -> None:
+    impatient = Database(database._url, DatabaseLimits(statement_timeout=0.05))
+    with pytest.raises(DatabaseAway, match="statement timeout"), impatient.engine() as connection:
+        connection.execute(text("SELECT pg_sleep(5)"))
+    impatient.close()
+    with database.engine() as connection:
+        assert connection.execute(text("SHOW statement_timeout")).scalar_one() == "5s"
+        assert connection.execute(text("SHOW idle_in_transaction_session_timeout")).scalar_one() == "5s"
+
+
+def test_errors_carry_no_row(database: Database, account_id: UUID) -> None:
+    job_id = _insert(database, account_id)
+    with pytest.raises(IntegrityError) as error, database.account(account_id) as connection:
+        connection.execute(
+            text("INSERT INTO job_bodies (job_id, account_id, payload) VALUES (:id, :account, CAST(:body AS jsonb))"),
+            {"id": job_id, "account": account_id, "body": '{"mail": "jane@example.org"}'},
+        )
+    assert "jane" not in str(error.value)
+
+
+def test_the_process_has_one_database(database: Database) -> None:
+    assert engine.current() is database
+
+
+def test_a_process_without_a_database_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_process_database", None)
+    with pytest.raises(Misconfigured, match="No database was opened"):
+        engine.current()
+
+
+def test_a_login_that_is_no_member_is_told_to_migrate(clone: Clone) -> None:
+    with psycopg.connect(plain(clone.superuser_url), autocommit=True) as connection:
+        connection.execute("CREATE ROLE stranger LOGIN")
+        try:
+            stranger = Database(clone.url.replace("longhaul_login@", "stranger@"), DatabaseLimits())
+            with pytest.raises(Misconfigured, match=r"Run \./longhaul migrate"), stranger.engine():
+                pass
+            stranger.close()
+        finally:
+            connection.execute("DROP ROLE stranger")
+
+
+def test_an_account_is_made_once(database: Database) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(lambda _: default_account(database), range(12)))) == 1
