@@ -64,17 +64,26 @@ async def run(work: Work, request: EnrichmentPayload) -> Done:
 
     Raises:
         ContextLost: what the run was asked for is no longer so (E7).
-        Permanent: nothing matches the selection, nothing was answered, or nothing is left to apply (E10, E11, E23).
+        Permanent: this worker can't ask the model, nothing matches the selection, nothing was answered, or nothing is
+            left to apply (E10, E11, E23).
         RefusingModel: the model answers nobody (D3).
     """
     settings = load()
     found = await work.read(lambda: context.of_run(work.database, work.claim.account_id, request))
     selected = context.selected_keys(found.version.content, request.selected_endpoint_ids)
-    model = from_settings(settings, request.model)
+    model = _model(settings, request)
     try:
         return await _Enrichment(work, request, found, selected, model=model, settings=settings).done()
     finally:
         await model.close()
+
+
+def _model(settings: Settings, request: EnrichmentPayload) -> LanguageModel:
+    """The model of this worker, or the one that was asked for (E4)."""
+    try:
+        return from_settings(settings, request.model)
+    except Misconfigured as error:
+        raise Permanent(str(error), reason="model_misconfigured") from error
 
 
 class _Enrichment:
@@ -120,12 +129,13 @@ class _Enrichment:
         draft, renamed = await asyncio.to_thread(self._draft, outcome, everything, glossary)
         warnings += made.warnings
         warnings += report.warnings(outcome, renamed, tuple(self._passes.warnings))
-        counts = report.counts(draft.counts, outcome, made)
+        fails = not draft or self._is_failed(made, outcome)
+        counts = report.counts({} if fails else draft.counts, outcome, made)
 
         def conclude(connection: Connection) -> None:
             runs.conclude(connection, self._context.run.id, counts=counts, warnings=warnings)
 
-        if not draft or self._failed(made, outcome):
+        if fails:
             await self._work.note(conclude)
             self._fail(made, outcome)
 
@@ -213,7 +223,7 @@ class _Enrichment:
         kept = targets.keep(proposal, self._targets)
         return apply.draft(self._context.version.content, kept, self._context.run.id, self._model.name), renamed
 
-    def _failed(self, made: Plan, outcome: Outcome) -> bool:
+    def _is_failed(self, made: Plan, outcome: Outcome) -> bool:
         """All chunks failed, or the model refused before anything was answered (E23, D3)."""
         if outcome.answered():
             return False

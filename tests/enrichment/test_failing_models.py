@@ -49,11 +49,12 @@ def test_a_chunk_that_fails_for_good_costs_only_itself(bench: Bench, model: LlmS
 def test_when_all_chunks_fail_the_mapping_is_as_it_was(bench: Bench, model: LlmServer, set_to: Set) -> None:
     set_to(semantic_enrichment__max_chunk_retries=0)
     before = bench.content()
+    model.then(enriching())
     model.default = filtered()
-    requested = bench.ask(targets=("endpoint_names",))
+    requested = bench.ask(targets=("mapping_name", "endpoint_names"))
     bench.work()
     run, mapping = bench.run(requested), bench.mapping()
-    assert (run.state, run.reason, run.failed_items) == ("Failed", "all_chunks_failed", 4)
+    assert (run.state, run.reason, run.failed_items, run.counts) == ("Failed", "all_chunks_failed", 4, {})
     assert run.error is not None
     assert "content filter" in run.error
     assert (mapping.status, mapping.current_version) == ("Draft", 1)
@@ -78,6 +79,17 @@ def test_a_model_that_refuses_everybody_is_asked_once(bench: Bench, model: LlmSe
     assert (run.state, run.reason) == ("Failed", "model_refusing")
     assert len(model.requests) == 1
     assert [one.status for one in bench.passes(requested)] == ["failed"]
+
+
+def test_a_worker_that_can_not_ask_the_model_says_so(bench: Bench, model: LlmServer, set_to: Set) -> None:
+    requested = bench.ask(model="another")
+    set_to(llm__base_url="", llm__model="")
+    bench.work()
+    run = bench.run(requested)
+    assert (run.state, run.reason) == ("Failed", "model_misconfigured")
+    assert run.error is not None
+    assert "LONGHAUL_LLM__BASE_URL" in run.error
+    assert bench.mapping().status == "Draft"
 
 
 def test_what_was_answered_before_the_quota_ran_out_is_kept(bench: Bench, model: LlmServer) -> None:
