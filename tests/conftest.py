@@ -22,6 +22,9 @@ from tests.services.rabbit_management import Managed
 if TYPE_CHECKING:
     from schema.engine import Database
 
+#: What stands for an application in tests looks like a test by pytest's other pattern, `*_test.py`.
+collect_ignore_glob = ["*_under_test.py"]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of `./longhaul test` that reach the tests."""
