@@ -16,7 +16,10 @@ _LOOKS = 8
 
 @dataclass(frozen=True)
 class Claim:
-    """A job this process holds; every write for it names its fence (I2)."""
+    """A job this process holds; every write for it names its fence (I2).
+
+    `payload` is None when the stored request is gone: the job can only be failed (E33).
+    """
 
     job_id: UUID
     account_id: UUID
@@ -31,7 +34,7 @@ class Claim:
     worker_id: UUID
     created_at: datetime
     claimed_at: datetime
-    payload: dict[str, Any]
+    payload: dict[str, Any] | None
 
 
 def claim(

@@ -32,7 +32,7 @@ class Taken(NamedTuple):
     max_recoveries: int | None
     created_at: datetime
     started_at: datetime
-    payload: dict[str, Any]
+    payload: dict[str, Any] | None
 
 
 class Missed(NamedTuple):
@@ -135,6 +135,5 @@ def take(
     *job, seen, gate = row[:-2]
     if job[0] is not None:
         payload = body.fetchone()
-        assert payload is not None  # noqa: S101  a job and its body are inserted by one statement
-        return Taken._make([*job, payload[0]])
+        return Taken._make([*job, payload and payload[0]])
     return Missed(gate) if seen else None

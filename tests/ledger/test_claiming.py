@@ -52,7 +52,17 @@ def test_jobs_of_all_accounts_are_taken_each_with_its_own_body(scene: Scene) -> 
     mine, scene.account_id = scene.account_id, account(scene.database, "other")
     scene.insert(n=2)
     claims = [scene.claim(), scene.claim()]
-    assert [(c.account_id, c.payload["n"]) for c in claims if c] == [(mine, 1), (scene.account_id, 2)]
+    assert [(c.account_id, c.payload) for c in claims if c] == [(mine, {"n": 1}), (scene.account_id, {"n": 2})]
+
+
+def test_a_job_whose_body_is_gone_is_claimed_without_a_payload(scene: Scene) -> None:
+    """So that it can be failed; a claim that raised would be made again and again."""
+    scene.insert()
+    scene.change("DELETE FROM job_bodies")
+    claim = scene.claim()
+    assert claim is not None
+    assert claim.payload is None
+    ending.fail(scene.database, claim, reason="payload_lost", error="The stored request is gone.")
 
 
 def test_a_suspect_is_passed_over_on_request(scene: Scene) -> None:
