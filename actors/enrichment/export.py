@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import UUID
 
 from actors.enrichment.context import inventory_of
-from actors.enrichment.definition.enriched import write
+from actors.enrichment.definition.parsing import enrich
 from actors.enrichment.definition.written import Enriched, Written
 from base.errors import BadInput, NotFound
 from schema.engine import Database
@@ -46,7 +46,7 @@ def export(database: Database, account_id: UUID, run_id: UUID, out: Path, stem: 
     inventory = inventory_of(database, account_id, definition)
     written = tuple(texts(version.content, inventory))
     selected = {one.key for one in version.content.endpoints if str(one.id) in chosen} if chosen else None
-    enriched = write(document.data, document.name, written, selected)
+    enriched = enrich(document.data, document.name, written, selected)
     return Exported(_save(enriched, out, stem), tuple(_warnings(enriched)))
 
 
