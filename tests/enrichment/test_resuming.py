@@ -116,6 +116,17 @@ def test_several_chunks_in_flight_are_awaited_and_kept(bench: Bench, model: LlmS
     assert len(model.requests) == 12
 
 
+def test_the_result_does_not_depend_on_timing(bench: Bench, model: LlmServer, set_to: Set, tmp_path: Path) -> None:
+    expected = unbroken(bench, tmp_path / "b")
+    set_to(semantic_enrichment__max_concurrent_chunks=3)
+    model.then(enriching(), enriching(), enriching(pace=0.05), enriching(pace=0.02), enriching())
+    requested = bench.ask()
+    bench.work()
+    ended = [one.chunk_id for one in bench.passes(requested)]
+    assert ended != sorted(ended, key=lambda chunk: (chunk != "overview", chunk)), "they ended out of order"
+    assert exported(bench, requested, tmp_path / "a") == expected
+
+
 def test_a_checkpoint_that_can_not_be_read_back_costs_its_own_pass(bench: Bench, model: LlmServer) -> None:
     model.default = interrupting = Interrupting(model)
     requested = bench.ask()
