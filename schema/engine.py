@@ -5,6 +5,7 @@ over all accounts, and `longhaul_app`, which sees one account at a time (I11). E
 connection; a transaction then only names its account, together with its BEGIN, in one round trip.
 """
 
+import select
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from uuid import UUID
 import psycopg
 from sqlalchemy import URL, Connection, Dialect, Engine, TextClause, create_engine, event, make_url
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
@@ -140,24 +141,20 @@ class Database:
     def _transaction(self, pool: Engine, opening: str) -> Iterator[Connection]:
         with self._held(), _away(), pool.connect() as connection:
             driver = _driver(connection)
-            driver.execute(opening, prepare=False)
-            # Left by an exception, the connection rolls back on its way into the pool.
-            yield connection
-            if driver.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
-                raise RuntimeError("nothing was committed: a statement failed in this transaction and was swallowed")
+            with _given_up_if_broken(connection):
+                driver.execute(opening, prepare=False)
+                # Left by an exception, the connection rolls back on its way into the pool.
+                yield connection
+                if driver.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
+                    raise RuntimeError("nothing was committed: a statement failed in it and was swallowed")
 
     @contextmanager
     def _trip(self, pool: Engine) -> Iterator[Trip]:
         with self._held(), _away(), pool.connect() as connection:
             driver = _driver(connection)
-            try:
-                # Without a BEGIN, what is sent before one Sync is one transaction to the server.
-                with driver.pipeline():
-                    yield Trip(driver)
-            except psycopg.Error as error:
-                if driver.broken:
-                    connection.invalidate(error)
-                raise
+            # Without a BEGIN, what is sent before one Sync is one transaction to the server.
+            with _given_up_if_broken(connection), driver.pipeline():
+                yield Trip(driver)
 
     @contextmanager
     def _held(self) -> Iterator[None]:
@@ -176,6 +173,7 @@ class Database:
         wait = self._limits.connect_timeout.total_seconds()
         engine = create_engine(_address(url), pool_size=size, max_overflow=0, pool_timeout=wait, **self._options())
         event.listen(engine, "connect", partial(self._on_connect, role))
+        event.listen(engine, "checkout", _refuse_the_dead)
         return engine
 
     def _options(self) -> dict[str, Any]:
@@ -204,6 +202,26 @@ class Database:
             raise Misconfigured(
                 f"The database's login can't work as {role}: {first_line(error)}. Run ./longhaul migrate."
             ) from error
+
+
+def _refuse_the_dead(driver: Driver, _record: object, _proxy: object) -> None:
+    """Renew the pool when the server has hung up: to an idle connection it says nothing but good-bye."""
+    heard = select.poll()
+    heard.register(driver.fileno(), select.POLLIN)
+    if heard.poll(0):
+        raise InvalidatePoolError("the server has closed this connection")
+
+
+@contextmanager
+def _given_up_if_broken(connection: Connection) -> Iterator[None]:
+    driver = _driver(connection)
+    try:
+        yield
+    except BaseException as error:
+        if driver.broken:
+            # Else the pool tries to roll back on it, and logs that it can't.
+            connection.invalidate(error)
+        raise
 
 
 def _address(url: str) -> URL:

@@ -35,10 +35,15 @@ def upgrade(owner_url: str, login_role: str, login_password: str | None = None) 
 
     Raises:
         Transient: the database can't be reached.
-        Misconfigured: the login role could read without entering a role.
+        Misconfigured: the login role could read without entering a role, or the schema is newer than this version.
     """
     with _owner(owner_url) as connection:
         before = MigrationContext.configure(connection).get_current_revision()
+        if before is not None and before not in _known_revisions():
+            raise Misconfigured(
+                f"The database's schema is at {before}, which this version does not know: it was migrated by a newer "
+                "one. Update this installation."
+            )
         command.upgrade(_config(connection), "head")
         _make_login_role(connection, login_role, login_password)
         return before, head()
@@ -50,6 +55,10 @@ def head() -> str:
     if newest is None:
         raise Misconfigured("This installation has no migrations: it is incomplete.")
     return newest
+
+
+def _known_revisions() -> set[str]:
+    return {script.revision for script in ScriptDirectory(str(_MIGRATIONS)).walk_revisions()}
 
 
 def revision(database: Database) -> str | None:

@@ -28,6 +28,10 @@ def _just_do_it(call: Callable[[], Any]) -> Any:
     return call()
 
 
+def _select_nothing(*_: Any) -> str:
+    return "SELECT 1"
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A guard by its dotted name, what takes its place, and the test that shows it."""
@@ -62,6 +66,16 @@ MUTANTS: dict[str, Mutant] = {
         "ledger.fencing:refuse_stale",
         _as_it_is,
         "tests/ledger/test_fencing.py::test_a_stale_fence_writes_nothing",
+    ),
+    "no process works as its login role": Mutant(
+        "schema.engine:enter_role",
+        _nothing,
+        "tests/schema/test_engine.py::test_an_account_sees_its_own_rows_only",
+    ),
+    "every transaction is in one account": Mutant(
+        "schema.engine:enter_account",
+        _select_nothing,
+        "tests/schema/test_engine.py::test_an_account_sees_its_own_rows_only",
     ),
 }
 

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from threading import Barrier
 from uuid import UUID
 
 import psycopg
@@ -189,23 +190,46 @@ def test_a_database_that_is_away_is_one_error(clone: Clone) -> None:
         pass
 
 
-def test_after_lost_connections_the_next_use_works(database: Database, account_id: UUID, clone: Clone) -> None:
-    """Each pool notices once, and opens fresh connections then."""
+def _cut_all_connections(clone: Clone) -> None:
+    with psycopg.connect(plain(clone.superuser_url), autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def test_connections_that_were_cut_while_idle_are_renewed(
+    database: Database, account_id: UUID, clone: Clone, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        together = Barrier(4)
+
+        def use(_: int) -> None:
+            with database.account(account_id):
+                together.wait(5)
+
+        list(pool.map(use, range(4)))
     for _ in range(2):
-        _ids(database, account_id)
-        with psycopg.connect(plain(clone.superuser_url), autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        with pytest.raises(DatabaseAway):
-            _ids(database, account_id)
-        assert _ids(database, account_id) == []
-        with pytest.raises(DatabaseAway), database.engine_trip() as trip:
-            trip.send(text("SELECT 1"), {})
+        _cut_all_connections(clone)
+        assert [_ids(database, account_id) for _ in range(5)] == [[]] * 5
         with database.engine_trip() as trip:
             answer = trip.send(text("SELECT 1"), {})
         assert answer.fetchone() == (1,)
+    assert caplog.records == []
+
+
+def test_a_connection_that_is_cut_while_in_use_costs_its_transaction(
+    database: Database, account_id: UUID, clone: Clone, caplog: pytest.LogCaptureFixture
+) -> None:
+    def use() -> None:
+        with database.account(account_id) as connection:
+            _cut_all_connections(clone)
+            connection.execute(text("SELECT 1"))
+
+    with pytest.raises(DatabaseAway):
+        use()
+    assert _ids(database, account_id) == []
+    assert caplog.records == []
 
 
 def test_a_full_pool_is_said_to_be_full(database: Database) -> None:

@@ -120,6 +120,13 @@ def test_an_empty_database_is_brought_to_the_newest_revision_and_back(clone: Clo
         assert [row["tablename"] for row in left] == ["alembic_version"]
 
 
+def test_a_schema_of_a_newer_version_is_left_alone(clone: Clone) -> None:
+    with psycopg.connect(plain(clone.superuser_url)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(Misconfigured, match="newer"):
+        migrate.upgrade(clone.owner_url, make_url(clone.url).username or "")
+
+
 def test_a_database_never_migrated_has_no_revision(clone: Clone, database: Database) -> None:
     with _empty(clone) as fresh:
         url = make_url(clone.url).set(database=make_url(fresh).database).render_as_string(hide_password=False)
