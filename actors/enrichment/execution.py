@@ -52,8 +52,11 @@ class Outcome:
 class Execution:
     """Runs the items of one plan."""
 
-    def __init__(self, plan: Plan, passes: Passes, asker: ChunkAsker, board: Board, *, concurrent: int) -> None:
+    def __init__(
+        self, plan: Plan, passes: Passes, asker: ChunkAsker, board: Board, *, concurrent: int, mapping_rides_along: bool
+    ) -> None:
         self._plan = plan
+        self._rides = mapping_rides_along and not plan.overview
         self._passes = passes
         self._asker = asker
         self._board = board
@@ -118,9 +121,8 @@ class Execution:
 
     async def _ask_chunk(self, chunk: Chunk) -> None:
         brought = self._outcome.chunks[chunk.id]
-        rides = not self._plan.overview and chunk is self._plan.chunks[0]
         try:
-            await self._asker.ask(chunk, brought, with_mapping=rides)
+            await self._asker.ask(chunk, brought, with_mapping=self._rides and chunk is self._plan.chunks[0])
         except TokensSpent:
             self._outcome.stopped += 1
             return

@@ -170,6 +170,11 @@ class Prompts:
         return self._ask(system, user, DIGEST_SCHEMA, "glossary")
 
     @property
+    def mapping_rides_along(self) -> bool:
+        """Whether one chunk answers for the overview (E18)."""
+        return self._brief.mapping_rides_along
+
+    @property
     def overhead(self) -> int:
         """Characters of a chunk's prompt without glossary and operations: what splitting can't make smaller (E15)."""
         return characters(self.chunk((), ()))

@@ -209,7 +209,14 @@ class _Enrichment:
             shown=self._context.run.processed_items,
         )
         await self._work.progress(total=made.items)
-        execution = Execution(made, self._passes, asker, board, concurrent=self._enrichment.max_concurrent_chunks)
+        execution = Execution(
+            made,
+            self._passes,
+            asker,
+            board,
+            concurrent=self._enrichment.max_concurrent_chunks,
+            mapping_rides_along=prompts.mapping_rides_along,
+        )
         inventory = self._context.inventory
         overview = await asyncio.to_thread(
             lambda: prompts.overview(listed_operations(prompts, inventory, self._enrichment.max_prompt_characters))

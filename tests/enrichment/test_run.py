@@ -7,6 +7,7 @@ import pytest
 from schema.engine import Database
 from tests.enrichment.conftest import Set
 from tests.enrichment.working import Bench
+from tests.fakes.llm_enriching import asked as facts_of
 from tests.fakes.llm_enriching import enriched, enriching
 from tests.fakes.llm_replies import (
     Answer,
@@ -104,6 +105,7 @@ def test_only_selected_endpoints_are_asked_and_changed(bench: Bench, model: LlmS
     named = [endpoint.key for endpoint in bench.content().endpoints if endpoint.name is not None]
     assert named == ["GET::/p4::", "GET::/p7::"]
     assert "/p5" not in model.requests[0].prompt
+    assert "mapping" not in facts_of(model.requests[0].user)
 
 
 def test_what_a_person_wrote_is_not_overwritten(bench: Bench, model: LlmServer) -> None:
