@@ -6,9 +6,11 @@ Nothing heavy is imported here, so that `./longhaul --help` and completion answe
 import io
 import os
 import sys
+import tomllib
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +22,15 @@ from cli import doctor, failures, jobs, migrate, serving, testing
 
 #: The name in usage lines and in the completion script, whatever path the launcher was called by.
 _PROGRAM = "longhaul"
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        typer.echo(f"{_PROGRAM} {project['version']}")
+        raise typer.Exit
 
 
 def build() -> typer.Typer:
@@ -39,6 +50,9 @@ def build() -> typer.Typer:
 
 
 def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
     debug: Annotated[  # run() has taken it from the line already; here it is only documented
         bool, typer.Option("--debug", help="Show tracebacks; may stand anywhere on the line.")
     ] = False,

@@ -101,13 +101,13 @@ def show_job(
 _COLUMNS = (
     Column("job"),
     Column("state", styles=STATE_STYLES),
-    Column("reason"),
-    Column("task"),
-    Column("lane"),
-    Column("items", right=True),
-    Column("attempts", right=True),
+    Column("reason", cut=True, spare=1),
+    Column("task", cut=True),
+    Column("lane", cut=True, spare=4),
+    Column("items", right=True, spare=2),
+    Column("attempts", right=True, spare=5),
     Column("created", right=True),
-    Column("error", fold=True),
+    Column("error", fold=True, spare=3),
 )
 
 

@@ -5,19 +5,13 @@ On a terminal tables fit its width; piped they are as wide as they are, never wr
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from itertools import compress
+from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, TextIO
 
 import typer
 
+from base.terminal.tables import Column, render
 from base.terminal.words import plain
-
-#: A pipe has no width; this is wider than any row.
-_PIPE_WIDTH = 100_000
-
-#: Below this many columns a terminal has no room for what a table can do without.
-_NARROW = 110
 
 #: State is never said by colour alone: the word stands in the cell, the style only underlines it.
 STATE_STYLES: Mapping[str, str] = {
@@ -34,20 +28,9 @@ STATE_STYLES: Mapping[str, str] = {
     "Completed": "dim",
 }
 
+__all__ = ["STATE_STYLES", "Column", "Json", "Output"]
+
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: `right` for numbers, `fold` for the text that may take more lines on a terminal, `spare` for what a
-    narrow terminal does without.
-    """
-
-    name: str
-    right: bool = False
-    fold: bool = False
-    spare: bool = False
-    styles: Mapping[str, str] = field(default_factory=dict)
 
 
 class Output:
@@ -78,7 +61,8 @@ class Output:
     def table(self, columns: Sequence[Column | str], rows: Sequence[Sequence[str]]) -> None:
         """Rows under their headings, on stdout; nothing under `--json`."""
         if not self.as_json:
-            _write_table([_column(column) for column in columns], rows)
+            for line in render([_column(column) for column in columns], rows):
+                _write(sys.stdout, line)
 
     def facts(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Names and values, one a line, the values under each other."""
@@ -109,32 +93,3 @@ def _column(column: Column | str) -> Column:
 def _write(stream: TextIO, text: str) -> None:
     stream.write(text + "\n")
     stream.flush()
-
-
-def _write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console  # noqa: PLC0415  help and completion do without
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    terminal = sys.stdout.isatty()
-    console = (
-        Console(file=sys.stdout, highlight=False)
-        if terminal
-        else Console(file=sys.stdout, width=_PIPE_WIDTH, color_system=None, force_terminal=False)
-    )
-    shown = [not (column.spare and console.width < _NARROW) for column in columns]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if terminal else "")
-    for column in compress(columns, shown):
-        table.add_column(
-            column.name,
-            justify="right" if column.right else "left",
-            no_wrap=not (terminal and column.fold),
-            overflow="fold" if column.fold else "ellipsis",
-        )
-    for row in rows:
-        cells = compress(zip(columns, map(plain, row), strict=True), shown)
-        table.add_row(*(Text(cell, style=column.styles.get(cell, "")) for column, cell in cells))
-    with console.capture() as captured:
-        console.print(table)
-    for line in captured.get().splitlines():
-        _write(sys.stdout, line.rstrip())

@@ -138,10 +138,17 @@ def test_a_new_version_of_a_definition_goes_onto_its_mapping(clone: Clone, small
     assert [str(row["id"]) for row in mappings(clone)] == [first.json["imported"]["mapping_id"]]
 
 
-def test_a_finished_run_is_never_reused(clone: Clone, small: Path) -> None:
-    for _ in range(2):
-        assert longhaul("enrich", small, env=on(clone), cwd=small.parent).code in {Exit.DONE, Exit.FAILED}
-    assert len({row["id"] for row in rows(clone, "SELECT id FROM enrichment_runs")}) == 2
+def test_a_finished_run_is_never_reused_and_the_files_are_there_all_the_same(clone: Clone, small: Path) -> None:
+    first = longhaul("enrich", small, "--json", env=on(clone), cwd=small.parent)
+    assert first.code == Exit.DONE, first.said
+    for path in first.json["files"]:
+        (small.parent / path).unlink()
+    second = longhaul("enrich", small, "--json", env=on(clone), cwd=small.parent)
+    assert second.code == Exit.FAILED, second.said
+    assert second.json["run"]["reason"] == "nothing_to_apply"
+    assert second.json["run"]["id"] != first.json["run"]["id"]
+    assert second.json["files"] == first.json["files"]
+    assert all((small.parent / path).is_file() for path in second.json["files"])
 
 
 # Stopping and resuming.

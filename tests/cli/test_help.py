@@ -100,6 +100,11 @@ def test_wrong_usage_is_one_line_and_code_2(words: list[str], said: str, capsys:
     assert captured.out == ""
 
 
+def test_it_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == Exit.DONE
+    assert re.fullmatch(r"longhaul \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
 def test_completion_offers_the_commands() -> None:
     done = longhaul(env=environment(_LONGHAUL_COMPLETE="complete_bash", COMP_WORDS="longhaul jo", COMP_CWORD="1"))
     assert done.out.split() == ["jobs"]

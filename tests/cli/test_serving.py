@@ -72,7 +72,7 @@ def test_following_over_rabbitmq_can_be_left_and_the_run_goes_on(clone: Clone, r
         following.interrupt()
         done = following.ended()
     assert done.code == Exit.INTERRUPTED, done.said
-    assert "goes on with the workers" in done.err
+    assert "The same command resumes it" in done.err
     assert [row["state"] for row in rows(clone, "SELECT state FROM jobs")] == ["pending"]
 
 

@@ -4,7 +4,7 @@ from actors.enrichment.reading import RunView
 from base.terminal.exits import Exit
 
 #: The run ended well and had nothing to write.
-_NOTHING = "nothing_to_apply"
+NOTHING = "nothing_to_apply"
 
 
 def exit_of(run: RunView) -> Exit:
@@ -12,7 +12,7 @@ def exit_of(run: RunView) -> Exit:
     match run.state:
         case "Completed" if run.reason is None:
             return Exit.DONE
-        case "Completed" if run.reason != _NOTHING:
+        case "Completed" if run.reason != NOTHING:
             return Exit.PARTIAL
         case "Canceled":
             return Exit.CANCELED

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import actors
 from actors.enrichment.commands import showing
-from actors.enrichment.commands.exits import exit_of, was_applied
+from actors.enrichment.commands.exits import NOTHING, exit_of, was_applied
 from actors.enrichment.commands.files import instructions, read_file, targets
 from actors.enrichment.commands.following import Run, follow
 from actors.enrichment.commands.interrupting import Interruption
@@ -17,7 +17,7 @@ from actors.enrichment.estimate import estimate
 from actors.enrichment.export import Exported, export
 from actors.enrichment.importing import Imported, find_mapping, import_definition
 from actors.enrichment.outcome import outcome
-from actors.enrichment.reading import RunView
+from actors.enrichment.reading import RunView, list_runs
 from actors.enrichment.request import EnrichmentRequest, Reference, request_run
 from base import logs
 from base.errors import Conflict
@@ -88,7 +88,7 @@ def go(wish: Wish, output: Output) -> Exit:
         with Interruption() as interruption:
             seen = follow(run, settings, output, interruption)
         if seen.open:
-            return _left_open(seen, imported, settings, output, interruption.code)
+            return _left_open(seen, imported, output, interruption.code)
         return _ended(run, seen, imported, wish, output)
 
 
@@ -147,14 +147,15 @@ def _run(database: Database, account_id: UUID, request: EnrichmentRequest, setti
     return Run(database, account_id, requested.run_id, requested.lane)
 
 
-def _left_open(seen: RunView, imported: Imported, settings: Settings, output: Output, code: Exit) -> Exit:
+def _left_open(seen: RunView, imported: Imported, output: Output, code: Exit) -> Exit:
     """Somebody interrupted: say where the run stands, how it goes on and how it is dropped."""
     done = f"{seen.processed_items} of {amount(seen.total_items, 'pass', 'passes')} done" if seen.total_items else ""
     where = f"Run {seen.id} stays open" + (f", {done}." if done else ".")
-    if settings.broker_url is not None:
-        going = "It goes on with the workers of its lane; the same command follows it again."
-    else:
-        going = "The same command resumes it; no answered call is paid again."
+    going = (
+        "Another worker of its lane goes on with it; the same command follows it again."
+        if seen.state == "Processing" and not seen.resuming
+        else "The same command resumes it; no answered call is paid again."
+    )
     output.note(f"{where} {going} To drop it: `./longhaul runs cancel {seen.id}`.")
     output.result({"imported": imported, "run": seen, "changes": [], "files": []})
     return code
@@ -165,10 +166,19 @@ def _ended(run: Run, seen: RunView, imported: Imported, wish: Wish, output: Outp
     rows = sys.maxsize if output.as_json else showing.ROWS
     found = outcome(run.database, run.account_id, run.run_id, limit=rows)
     written = Exported((), ())
-    if was_applied(seen):
-        written = export(run.database, run.account_id, run.run_id, wish.folder, wish.file.stem)
+    source = run.run_id if was_applied(seen) else _earlier(run, seen)
+    if source is not None:
+        written = export(run.database, run.account_id, source, wish.folder, wish.file.stem)
     seen = replace(seen, warnings=(*seen.warnings, *written.warnings))
     output.result({"imported": imported, "run": seen, "changes": found.rows, "files": written.paths})
     showing.show_outcome(output, seen, found)
     showing.show_files(output, seen, written.paths)
     return exit_of(seen)
+
+
+def _earlier(run: Run, seen: RunView) -> UUID | None:
+    """Where nothing was left to do, whose texts are there already: its files are what was asked for."""
+    if seen.reason != NOTHING:
+        return None
+    done = list_runs(run.database, run.account_id, states=("Completed",), mapping=seen.mapping_id, limit=1)
+    return done[0].id if done else None

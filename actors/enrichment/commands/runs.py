@@ -133,11 +133,11 @@ def _who() -> str:
 _COLUMNS = (
     Column("run"),
     Column("state", styles=STATE_STYLES),
-    Column("reason"),
-    Column("mapping"),
-    Column("model"),
-    Column("passes", right=True),
-    Column("tokens", right=True),
+    Column("reason", cut=True, spare=2),
+    Column("mapping", cut=True),
+    Column("model", cut=True, spare=3),
+    Column("passes", right=True, spare=1),
+    Column("tokens", right=True, spare=4),
     Column("created", right=True),
 )
 

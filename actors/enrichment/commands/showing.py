@@ -20,12 +20,12 @@ _MOST_WARNINGS = 12
 _MOST_CHANGES = 20
 _LONGEST_BEFORE = 40
 _COLUMNS = (
-    Column("field"),
-    Column("name before"),
-    Column("name after"),
-    Column("description before"),
+    Column("field", cut=True),
+    Column("name before", cut=True, spare=2),
+    Column("name after", cut=True),
+    Column("description before", cut=True, spare=1),
     Column("description after", fold=True),
-    Column("where", spare=True),
+    Column("where", cut=True, spare=3),
 )
 _NONE, _KEPT, _ABSENT = "(no suggestion)", "(kept)", "-"
 
@@ -95,10 +95,10 @@ def show_warnings(output: Output, run: RunView) -> None:
 
 def show_files(output: Output, run: RunView, paths: Sequence[Path]) -> None:
     """The paths written, last, where a terminal leaves the eye."""
-    for path in paths:
-        output.say(f"wrote    {path}")
-    if not paths and not was_applied(run):
+    if not was_applied(run):
         output.say("Nothing was applied; the mapping is as it was.")
+    for path in paths:
+        output.say(f"wrote    {path}" if was_applied(run) else f"wrote    {path}, as an earlier run made it")
 
 
 def show_estimate(output: Output, estimate: Estimate) -> None:
