@@ -76,10 +76,6 @@ class ChunkAsker:
         """
         await self._ask(Part(chunk.id, chunk.operations, with_mapping), outcome)
 
-    def key_of(self, chunk: Chunk, *, with_mapping: bool = False) -> str:
-        """The identity of the chunk's first pass."""
-        return self._passes.key(self._question(Part(chunk.id, chunk.operations, with_mapping)))
-
     async def _ask(self, part: Part, outcome: ChunkOutcome) -> None:
         if completion_tokens(part.operations) > self._max_completion_tokens and (
             parts := part.halved(after_silence=False)

@@ -24,7 +24,7 @@ from actors.enrichment.merger import Renamed
 from actors.enrichment.passes import Passes
 from actors.enrichment.plan import Plan
 from actors.enrichment.progress import Board
-from actors.enrichment.prompts import Manner, Prompts, listed_operations
+from actors.enrichment.prompts import Manner, Prompts, asks_for_mapping, listed_operations
 from base.errors import Misconfigured, Permanent
 from base.settings import EnrichmentRunRecovery, Settings, load
 from broker.step import Done, Work, step
@@ -187,7 +187,7 @@ class _Enrichment:
         kept = plan.from_json(self._context.plan, wanted)
         if kept is not None:
             return kept
-        mapping = bool({"mapping_name", "mapping_description"} & set(self._targets))
+        mapping = asks_for_mapping(self._targets)
         made = await asyncio.to_thread(planning.make, wanted, prompts, glossary, self._settings, mapping=mapping)
         stored = plan.to_json(made)
         await self._work.note(
