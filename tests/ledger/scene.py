@@ -51,7 +51,13 @@ class Reactions:
 REACTIONS = Reactions()
 
 #: One attempt; three with waits; recoveries; a gate of two; one that refuses a second request.
-ONCE, TRIED, RECOVERED, GATED, REFUSING = "test.once", "test.tried", "test.recovered", "test.gated", "test.refusing"
+ONCE, TRIED, RECOVERED, GATED, REFUSING = (
+    "ledger.once",
+    "ledger.tried",
+    "ledger.recovered",
+    "ledger.gated",
+    "ledger.refusing",
+)
 TASKS = (ONCE, TRIED, RECOVERED, GATED, REFUSING)
 
 for policy in (
