@@ -53,6 +53,18 @@ def test_an_account_sees_its_own_rows_only(database: Database, account_id: UUID,
     assert _ids(database, uuid7()) == []
 
 
+@pytest.mark.parametrize("login", ["url", "superuser_url"])
+def test_nothing_of_another_account_is_read_whoever_logged_in(clone: Clone, login: str) -> None:
+    """What `enter_role` and `enter_account` guard: even a superuser's connection works as the role it entered."""
+    opened = Database(getattr(clone, login), DatabaseLimits())
+    mine, theirs = account(opened, "mine"), account(opened, "theirs")
+    _insert(opened, theirs)
+    job_id = _insert(opened, mine)
+    seen = _ids(opened, mine)
+    opened.close()
+    assert seen == [job_id]
+
+
 @pytest.mark.parametrize("table", account_tables())
 def test_without_an_account_nothing_is_seen(database: Database, account_id: UUID, table: str) -> None:
     _insert(database, account_id)
