@@ -6,11 +6,9 @@ Nothing heavy is imported here, so that `./longhaul --help` and completion answe
 import io
 import os
 import sys
-import tomllib
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,18 +16,15 @@ import typer
 import actors
 from base.terminal.example import group
 from base.terminal.exits import Exit
-from cli import doctor, failures, jobs, migrate, serving, testing
+from cli import VERSION, doctor, failures, jobs, migrate, serving, testing
 
 #: The name in usage lines and in the completion script, whatever path the launcher was called by.
 _PROGRAM = "longhaul"
 
-_ROOT = Path(__file__).resolve().parent.parent
-
 
 def _say_version(asked: bool) -> None:
     if asked:
-        project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        typer.echo(f"{_PROGRAM} {project['version']}")
+        typer.echo(f"{_PROGRAM} {VERSION}")
         raise typer.Exit
 
 
