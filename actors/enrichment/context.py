@@ -45,6 +45,7 @@ def of_run(database: Database, account_id: UUID, request: EnrichmentPayload) -> 
         definition = _definition(connection, run, version)
         plan = runs.plan(connection, run.id)
         checkpoints = passes.checkpoints(connection, run.id)
+    _ = version.content  # here and now: not in the transaction, and not later in the way of other runs
     return Context(run, version, inventory_of(database, account_id, definition), plan, checkpoints)
 
 

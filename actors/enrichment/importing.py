@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -21,6 +22,8 @@ from schema.enrichment.versions import Version
 
 _NO_CHANGES = Changes()
 
+JsonObject = dict[str, Any]
+
 
 @dataclass(frozen=True)
 class Imported:
@@ -38,12 +41,13 @@ class Imported:
 
 @dataclass(frozen=True)
 class _Parsed:
-    """A definition read, not yet written."""
+    """A definition read, with its inventory as it is stored; what takes long is done before a transaction begins."""
 
     file: str
     data: bytes
     content_hash: str
     inventory: Inventory
+    stored: JsonObject
 
 
 def import_definition(
@@ -60,14 +64,15 @@ def import_definition(
         Conflict: the mapping is being enriched; `open_id` is its run.
     """
     parsed = _parse(database, account_id, name, data)
+    if mapping is not None:
+        return _onto(database, account_id, mapping, parsed)
+    first = from_inventory(parsed.inventory).to_json()
     with database.account(account_id) as connection:
         definition_id = _stored(connection, account_id, parsed)
-        if mapping is not None:
-            return _onto(connection, account_id, mapping, definition_id, parsed)
         known = mappings.of_definition(connection, definition_id)
         if known is not None:
             return _imported(known, definition_id, parsed, version=known.current_version)
-        return _new(connection, account_id, definition_id, parsed)
+        return _new(connection, account_id, definition_id, parsed, first)
 
 
 def foresee(
@@ -124,10 +129,11 @@ def _parse(database: Database, account_id: UUID, name: str, data: bytes) -> _Par
         known = definitions.by_hash(connection, content_hash)
     if known is not None:
         try:
-            return _Parsed(name, data, content_hash, Inventory.model_validate(known.inventory))
+            return _Parsed(name, data, content_hash, Inventory.model_validate(known.inventory), known.inventory)
         except ValidationError:
             pass  # walked by another version of this program: walk it again
-    return _Parsed(name, data, content_hash, parse(data, name))
+    inventory = parse(data, name)
+    return _Parsed(name, data, content_hash, inventory, inventory.model_dump(mode="json", exclude_defaults=True))
 
 
 def _stored(connection: Connection, account_id: UUID, parsed: _Parsed) -> UUID:
@@ -143,42 +149,62 @@ def _stored(connection: Connection, account_id: UUID, parsed: _Parsed) -> UUID:
         media=parsed.inventory.media,
         spec_version=parsed.inventory.spec_version,
         document=parsed.data,
-        inventory=parsed.inventory.model_dump(mode="json", exclude_defaults=True),
+        inventory=parsed.stored,
     )
 
 
-def _new(connection: Connection, account_id: UUID, definition_id: UUID, parsed: _Parsed) -> Imported:
+def _new(connection: Connection, account_id: UUID, definition_id: UUID, parsed: _Parsed, first: JsonObject) -> Imported:
     name = parsed.inventory.title.strip() or Path(parsed.file).stem
     mapping_id = mappings.create(connection, account_id, definition_id=definition_id, name=name)
-    version = Version(1, definition_id, parsed.content_hash, from_inventory(parsed.inventory))
+    version = Version(1, definition_id, parsed.content_hash, first)
     versions.write(connection, account_id, mapping_id, version, origin="import")
     made = Mapping(mapping_id, definition_id, name, "Draft", None, 1)
     return _imported(made, definition_id, parsed, version=1, created=True)
 
 
-def _onto(connection: Connection, account_id: UUID, mapping_id: UUID, definition_id: UUID, parsed: _Parsed) -> Imported:
-    mapping = mappings.held(connection, mapping_id)
+def _onto(database: Database, account_id: UUID, mapping_id: UUID, parsed: _Parsed) -> Imported:
+    """A new version of the definition under a mapping (D15).
+
+    The texts are carried over between two short transactions; a mapping that moved meanwhile is looked at again.
+    """
+    while True:
+        with database.account(account_id) as connection:
+            mapping, current, before = _standing(connection, mapping_id)
+        if before.content_hash == parsed.content_hash:
+            return _imported(mapping, before.id, parsed, version=mapping.current_version)
+        content = carry_over(current.content, parsed.inventory).to_json()
+        changes = _changes(before, parsed.inventory)
+        with database.account(account_id) as connection:
+            held = mappings.held(connection, mapping_id)
+            if held is None or held.current_version != current.number:
+                continue
+            _refuse_while_enriched(held)
+            definition_id = _stored(connection, account_id, parsed)
+            version = Version(current.number + 1, definition_id, parsed.content_hash, content)
+            versions.write(connection, account_id, mapping_id, version, origin="import")
+            mappings.move(connection, mapping_id, version=version.number, definition_id=definition_id)
+        return _imported(mapping, definition_id, parsed, version=version.number, changes=changes)
+
+
+def _standing(connection: Connection, mapping_id: UUID) -> tuple[Mapping, Version, Definition]:
+    """A mapping that may get a new version, its current one, and the definition of that."""
+    mapping = mappings.by_id(connection, mapping_id)
     if mapping is None:
         raise NotFound(f"There is no mapping {mapping_id} in this account.")
-    if mapping.definition_id == definition_id:
-        return _imported(mapping, definition_id, parsed, version=mapping.current_version)
+    current = versions.by_number(connection, mapping_id, mapping.current_version)
+    before = definitions.by_id(connection, mapping.definition_id)
+    if current is None or before is None:
+        raise NotFound(f"The mapping `{mapping.name}` has lost its definition. Import it as a new mapping.")
+    return mapping, current, before
+
+
+def _refuse_while_enriched(mapping: Mapping) -> None:
     if mapping.enriching_run_id is not None:
         raise Conflict(
             f"The mapping `{mapping.name}` is being enriched: its definition can't change meanwhile. "
             f"Wait for run {mapping.enriching_run_id}, or cancel it.",
             open_id=str(mapping.enriching_run_id),
         )
-    current = versions.by_number(connection, mapping_id, mapping.current_version)
-    before = definitions.by_id(connection, mapping.definition_id)
-    if current is None or before is None:
-        raise NotFound(f"The mapping `{mapping.name}` has lost its definition. Import it as a new mapping.")
-    version = Version(
-        current.number + 1, definition_id, parsed.content_hash, carry_over(current.content, parsed.inventory)
-    )
-    versions.write(connection, account_id, mapping_id, version, origin="import")
-    mappings.move(connection, mapping_id, version=version.number, definition_id=definition_id)
-    changes = _changes(before, parsed.inventory)
-    return _imported(mapping, definition_id, parsed, version=version.number, changes=changes)
 
 
 def _changes(before: Definition, after: Inventory) -> Changes:

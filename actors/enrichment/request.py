@@ -87,36 +87,26 @@ def request_run(database: Database, account_id: UUID, request: EnrichmentRequest
     """
     targets = known_targets(request.targets)
     who = _who_answers(settings, request.model)
-    with database.account(account_id) as connection:
-        mapping, version = _mapping(connection, request.mapping_id)
-        selected = resolve(request.selected, version.content)
-        open_run = _open_run(connection, mapping, request_hash(request, targets, selected, version, who))
-    if open_run is not None:
-        return open_run
-    # Files are read outside the transaction: that takes a child process and up to some seconds each.
-    texts = read_texts(request, settings)
-    with database.account(account_id) as connection:
-        mapping, version = _mapping(connection, request.mapping_id)
-        selected = resolve(request.selected, version.content)
+    texts: Texts | None = None
+    while True:
+        # What takes long is done between two short transactions; a mapping that moved meanwhile is looked at again.
+        with database.account(account_id) as connection:
+            mapping, version = _mapping(connection, request.mapping_id)
+        selected = resolve(request.selected, version.content) if request.selected else ()
         asked = request_hash(request, targets, selected, version, who)
-        requested = _open_run(connection, mapping, asked)
-        if requested is None:
-            payload = EnrichmentPayload(
-                run_id=uuid7(),
-                mapping_id=mapping.id,
-                targets=targets,
-                selected_endpoint_ids=selected,
-                instructions=storable(request.instructions),
-                references=texts.references,
-                glossary=texts.glossary,
-                only_missing=request.only_missing,
-                language=request.language,
-                model=request.model,
-                max_tokens=request.max_tokens,
-            )
-            requested = _create(connection, account_id, payload, version, asked=asked, who=who)
-    wake(LANE, TASK)
-    return requested
+        if mapping.enriching_run_id is None and texts is None:
+            texts = read_texts(request, settings)
+        with database.account(account_id) as connection:
+            held = mappings.held(connection, request.mapping_id)
+            if held is None or held.current_version != version.number:
+                continue
+            requested = _open_run(connection, held, asked)
+            if requested is None and texts is not None:
+                payload = _payload(request, targets, selected, texts)
+                requested = _create(connection, account_id, payload, version, asked=asked, who=who)
+        if requested is not None:
+            wake(LANE, TASK)
+            return requested
 
 
 def known_targets(words: Sequence[str]) -> tuple[Target, ...]:
@@ -179,9 +169,27 @@ def _who_answers(settings: Settings, model: str | None) -> tuple[str, str]:
     return asked.provider, asked.name
 
 
+def _payload(
+    request: EnrichmentRequest, targets: tuple[Target, ...], selected: tuple[UUID, ...], texts: Texts
+) -> EnrichmentPayload:
+    return EnrichmentPayload(
+        run_id=uuid7(),
+        mapping_id=request.mapping_id,
+        targets=targets,
+        selected_endpoint_ids=selected,
+        instructions=storable(request.instructions),
+        references=texts.references,
+        glossary=texts.glossary,
+        only_missing=request.only_missing,
+        language=request.language,
+        model=request.model,
+        max_tokens=request.max_tokens,
+    )
+
+
 def _mapping(connection: Connection, mapping_id: UUID) -> tuple[Mapping, Version]:
-    """The mapping, held until the transaction ends, and its current version."""
-    mapping = mappings.held(connection, mapping_id)
+    """The mapping and its current version."""
+    mapping = mappings.by_id(connection, mapping_id)
     version = None if mapping is None else versions.by_number(connection, mapping_id, mapping.current_version)
     if mapping is None or version is None:
         raise NotFound(f"There is no mapping {mapping_id} in this account. Import its definition first.")

@@ -139,12 +139,14 @@ class _Enrichment:
             await self._work.note(conclude)
             self._fail(made, outcome)
 
+        version = await asyncio.to_thread(self._next, draft)
+
         def write(connection: Connection) -> None:
             conclude(connection)
-            self._write(connection, draft)
+            self._write(connection, version)
 
         return Done(
-            result=EnrichmentResult(version=self._context.version.number + 1, suggestions=sum(draft.counts.values())),
+            result=EnrichmentResult(version=version.number, suggestions=sum(draft.counts.values())),
             write=write,
             reason=None if outcome.is_whole else "partial",
         )
@@ -260,16 +262,12 @@ class _Enrichment:
             reason="nothing_to_apply",
         )
 
-    def _write(self, connection: Connection, draft: Draft) -> None:
+    def _next(self, draft: Draft) -> Version:
+        base = self._context.version
+        return Version(base.number + 1, base.definition_id, base.content_hash, draft.content.to_json())
+
+    def _write(self, connection: Connection, version: Version) -> None:
         """The draft version, in the transaction that completes the run (E25)."""
-        base, mapping_id = self._context.version, self._context.run.mapping_id
-        version = Version(base.number + 1, base.definition_id, base.content_hash, draft.content)
-        versions.write(
-            connection,
-            self._work.claim.account_id,
-            mapping_id,
-            version,
-            origin="enrichment",
-            run_id=self._context.run.id,
-        )
-        mappings.move(connection, mapping_id, version=version.number, definition_id=version.definition_id)
+        account_id, run = self._work.claim.account_id, self._context.run
+        versions.write(connection, account_id, run.mapping_id, version, origin="enrichment", run_id=run.id)
+        mappings.move(connection, run.mapping_id, version=version.number, definition_id=version.definition_id)

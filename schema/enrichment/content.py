@@ -4,7 +4,7 @@ version of its definition (D15).
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
@@ -70,7 +70,7 @@ class MappingContent(_Content):
     description: Text | None = None
     endpoints: tuple[MappedEndpoint, ...] = ()
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Any]:
         """The form a version is stored in; what is absent is left out."""
         return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
 

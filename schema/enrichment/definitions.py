@@ -1,6 +1,5 @@
 """Imported API definitions: the bytes, their hash, and the inventory walked out of them."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -17,7 +16,7 @@ class Definition(NamedTuple):
     id: UUID
     name: str
     content_hash: str
-    inventory: Mapping[str, Any]
+    inventory: dict[str, Any]
 
 
 class Document(NamedTuple):
@@ -62,7 +61,7 @@ def store(
     media: str,
     spec_version: str,
     document: bytes,
-    inventory: Mapping[str, Any],
+    inventory: dict[str, Any],
 ) -> UUID:
     """Keep a definition once: the same bytes of one account are one row, whoever imports them at the same moment."""
     values = {

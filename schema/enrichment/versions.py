@@ -1,6 +1,9 @@
 """The versions of a mapping: written once, never changed."""
 
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import Connection, Select, insert, select
@@ -10,13 +13,23 @@ from schema.enrichment.content import MappingContent
 from schema.enrichment.tables import mapping_versions as table
 
 
-class Version(NamedTuple):
-    """What a mapping said at one number, and of which definition."""
+@dataclass(frozen=True)
+class Version:
+    """What a mapping said at one number, and of which definition.
+
+    `stored` is read inside a transaction, `content` is made of it when it is first asked for: that takes seconds for a
+    large mapping, too long for a transaction to wait. Ask after it has ended.
+    """
 
     number: int
     definition_id: UUID
     content_hash: str
-    content: MappingContent
+    stored: Mapping[str, object]
+
+    @cached_property
+    def content(self) -> MappingContent:
+        """All its texts."""
+        return MappingContent.model_validate(self.stored)
 
 
 def by_number(connection: Connection, mapping_id: UUID, number: int) -> Version | None:
@@ -49,7 +62,7 @@ def write(
             content_hash=version.content_hash,
             origin=origin,
             run_id=run_id,
-            content=version.content.to_json(),
+            content=version.stored,
         )
     )
 
@@ -62,4 +75,4 @@ def _one(connection: Connection, statement: Select[Any]) -> Version | None:
     row = connection.execute(statement).one_or_none()
     if row is None:
         return None
-    return Version(row.number, row.definition_id, row.content_hash, MappingContent.model_validate(row.content))
+    return Version(row.number, row.definition_id, row.content_hash, row.content)

@@ -39,7 +39,7 @@ def test_what_is_stored_is_what_was_said() -> None:
     content = written(from_inventory(OLD))
     stored = content.to_json()
     assert MappingContent.model_validate(stored) == content
-    assert "description" not in str(stored["endpoints"][1])  # type: ignore[index]
+    assert "description" not in str(stored["endpoints"][1])
 
 
 def test_guids_suggestions_and_edits_survive_and_source_texts_follow_the_source() -> None:
