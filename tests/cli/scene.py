@@ -11,10 +11,11 @@ from tests.cli.running import on
 from tests.fakes.llm_server import LlmServer
 from tests.services.postgres import Clone, plain
 
-#: One operation a chunk, so that a run has as many chunks as the definition has operations.
+#: One operation a chunk, so that a run has as many chunks as the definition has operations; beats that notice at once.
 _QUICK = {
     "LONGHAUL_SEMANTIC_ENRICHMENT__CHUNK_SIZE_OPERATIONS": "1",
     "LONGHAUL_SEMANTIC_ENRICHMENT__RETRY_DELAY_SECONDS": "0",
+    "LONGHAUL_ENRICHMENT_RUN_RECOVERY__HEARTBEAT_INTERVAL": "1",
 }
 
 

@@ -16,7 +16,7 @@ from schema.enrichment.payloads import TARGETS
 #: Rows of before and after; opaque names first, then plan order.
 ROWS = 20
 
-_MOST_WARNINGS = 12
+_MOST_OF_A_CODE = 3
 _MOST_CHANGES = 20
 _LONGEST_BEFORE = 40
 _COLUMNS = (
@@ -85,12 +85,16 @@ def show_figures(output: Output, run: RunView) -> None:
 
 
 def show_warnings(output: Output, run: RunView) -> None:
-    """Warnings with their codes; more than a screenful are counted."""
-    for warning in run.warnings[:_MOST_WARNINGS]:
-        output.say(f"warning  {warning.code}: {plain(warning.text)}")
-    rest = len(run.warnings) - _MOST_WARNINGS
-    if rest > 0:
-        output.say(f"warning  ... and {rest} more: `./longhaul runs show {run.id} --json`")
+    """Warnings with their codes; of many with one code the first few, and how many more there are."""
+    by_code: dict[str, list[str]] = {}
+    for warning in run.warnings:
+        by_code.setdefault(warning.code, []).append(plain(warning.text))
+    for code, texts in by_code.items():
+        for text in texts[:_MOST_OF_A_CODE]:
+            output.say(f"warning  {code}: {text}")
+        if len(texts) > _MOST_OF_A_CODE:
+            more = len(texts) - _MOST_OF_A_CODE
+            output.say(f"warning  {code}: ... and {more} more: `./longhaul runs show {run.id} --json`")
 
 
 def show_files(output: Output, run: RunView, paths: Sequence[Path]) -> None:
