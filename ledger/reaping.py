@@ -45,11 +45,25 @@ def reap(
         DatabaseAway: it can't be asked now.
     """
     gone = _gone(database, observer or this_process())
-    known = declared().values()
-    patience = [(p.task, p.stale_after, p.stall_after) for p in known]
-    with database.engine() as connection:
-        found = reaping.suspicious(connection, patience, gone=gone, watched_since=watched_since, limit=limit)
-    return _take_back_all(database, found, gone, watched_since)
+    patience = [(known.task, known.stale_after, known.stall_after) for known in declared().values()]
+    reaped: list[Reaped] = []
+    seen: set[UUID] = set()
+    # Those that can't be taken back stay where they are: without another look a batch of them would hide the rest.
+    while wanted := limit - len(reaped):
+        with database.engine() as connection:
+            found = reaping.suspicious(
+                connection,
+                patience,
+                gone=gone,
+                watched_since=watched_since,
+                passed_over=seen,
+                limit=wanted,
+            )
+        reaped += _take_back_all(database, found, gone, watched_since)
+        if len(found) < wanted:
+            break
+        seen.update(suspect.job_id for suspect in found)
+    return reaped
 
 
 def reap_gone(database: Database, *, limit: int = 50, observer: Process | None = None) -> list[Reaped]:

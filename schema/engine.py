@@ -193,9 +193,9 @@ class Database:
     def _on_connect(self, role: Role, driver: Driver, _record: object) -> None:
         timeout = round(self._limits.statement_timeout.total_seconds() * 1000)
         driver.execute(f"SET statement_timeout = {timeout}", prepare=False)
-        if role == ENGINE_ROLE:
-            # Every statement of the engine walks an index. A plan cached while the table was empty would scan it all.
-            driver.execute("SET enable_seqscan = off", prepare=False)
+        # A plan cached while a table was small would go on scanning all of it: an index is used where there is one.
+        # Servers before 18 take a scan that can't be avoided for dear, and would compile the statement.
+        driver.execute("SET enable_seqscan = off; SET jit = off", prepare=False)
         try:
             enter_role(driver, role)
         except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:

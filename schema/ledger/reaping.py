@@ -27,6 +27,7 @@ _SUSPICIOUS = text(
          AS p(task, stale, stall) ON p.task = j.task
     LEFT JOIN workers w ON w.id = j.worker_id
     WHERE j.state = 'running' AND {_ABANDONED.format(stale="p.stale", stall="p.stall")}
+      AND j.id <> ALL (CAST(:passed_over AS uuid[]))
     ORDER BY j.progress_at, j.id LIMIT :limit
     """  # noqa: S608  the condition is ours
 )
@@ -99,9 +100,10 @@ def suspicious(
     *,
     gone: Collection[UUID],
     watched_since: datetime | None,
+    passed_over: Collection[UUID],
     limit: int,
 ) -> list[Suspect]:
-    """Runs that look abandoned, the longest without progress first.
+    """Runs that look abandoned, the longest without progress first, but for those `passed_over`.
 
     `patience` is (task, stale_after, stall_after) of each task known here; `gone` are workers known to be dead.
     """
@@ -113,6 +115,7 @@ def suspicious(
             "stall": [stall.total_seconds() for _, _, stall in patience],
             "gone": list(gone),
             "watched_since": watched_since,
+            "passed_over": list(passed_over),
             "limit": limit,
         },
     )

@@ -4,9 +4,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from threading import Barrier
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +16,7 @@ import pytest
 from sqlalchemy import text
 
 from base import clock
+from base.errors import ClaimLost
 from ledger import ending, gates, reaping, running, workers
 from ledger.claiming import Claim
 from ledger.presence import Process, this_process
@@ -158,6 +161,41 @@ def test_one_reaction_that_fails_costs_its_job_only(scene: Scene, reactions: Rea
     assert scene.row(broken.job_id)["state"] == "running"
     reactions.refuse = False
     assert [(r.job_id, r.outcome) for r in reaping.reap(scene.database)] == [(broken.job_id, "failed")]
+
+
+def test_those_that_cannot_be_taken_back_do_not_hide_the_rest(scene: Scene, reactions: Reactions) -> None:
+    broken = [_silent(scene) for _ in range(3)]
+    scene.change("UPDATE jobs SET recoveries = 2")
+    fine = _silent(scene, GATED)
+    reactions.refuse = True
+    assert [r.job_id for r in reaping.reap(scene.database, limit=2)] == [fine.job_id]
+    assert {scene.row(claim.job_id)["state"] for claim in broken} == {"running"}
+
+
+def test_of_a_reap_and_a_finish_exactly_one_wins(scene: Scene, reactions: Reactions) -> None:
+    together = Barrier(2)
+
+    def finish(claim: Claim) -> bool:
+        together.wait(5)
+        try:
+            ending.complete(scene.database, claim)
+        except ClaimLost:
+            return False
+        return True
+
+    def reap() -> bool:
+        together.wait(5)
+        return bool(reaping.reap(scene.database))
+
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(30):
+            claim = _silent(scene)
+            finished, reaped = pool.submit(finish, claim), pool.submit(reap)
+            assert finished.result(10) != reaped.result(10)
+            row = scene.row(claim.job_id)
+            assert (row["state"], row["fence"]) == (("done", 1) if finished.result() else ("pending", 2))
+            if reaped.result():
+                ending.cancel(scene.database, scene.account_id, claim.job_id, by="a test")
 
 
 def test_tasks_this_process_does_not_know_are_left_to_others(scene: Scene) -> None:

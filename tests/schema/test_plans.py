@@ -249,6 +249,7 @@ def test_the_reap_looks_at_what_runs_only(waiting: Crowd, planned: dict[str, str
         "stall": [1200.0] * 4,
         "gone": [],
         "watched_since": None,
+        "passed_over": [uuid7()],
         "limit": 50,
     }
     plan = waiting.explain(reaping._SUSPICIOUS, asked, planned)
