@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from base.ids import uuid7
 from schema.enrichment.tables import api_definitions as table
+from schema.enrichment.unhurried import unhurried
 
 
 class Definition(NamedTuple):
@@ -28,8 +29,7 @@ class Document(NamedTuple):
 
 def by_hash(connection: Connection, content_hash: str) -> Definition | None:
     """The definition made of exactly these bytes."""
-    row = connection.execute(_select().where(table.c.content_hash == content_hash)).one_or_none()
-    return None if row is None else Definition(*row)
+    return _one(connection, _select().where(table.c.content_hash == content_hash))
 
 
 def held(connection: Connection, content_hash: str) -> UUID | None:
@@ -42,12 +42,12 @@ def held(connection: Connection, content_hash: str) -> UUID | None:
 
 def by_id(connection: Connection, definition_id: UUID) -> Definition | None:
     """The definition of that id."""
-    row = connection.execute(_select().where(table.c.id == definition_id)).one_or_none()
-    return None if row is None else Definition(*row)
+    return _one(connection, _select().where(table.c.id == definition_id))
 
 
 def document(connection: Connection, definition_id: UUID) -> Document | None:
     """The bytes of a definition."""
+    unhurried(connection)
     row = connection.execute(select(table.c.name, table.c.document).where(table.c.id == definition_id)).one_or_none()
     return None if row is None else Document(*row)
 
@@ -64,6 +64,7 @@ def store(
     inventory: dict[str, Any],
 ) -> UUID:
     """Keep a definition once: the same bytes of one account are one row, whoever imports them at the same moment."""
+    unhurried(connection)
     values = {
         "account_id": account_id,
         "name": name,
@@ -85,3 +86,9 @@ def store(
 
 def _select() -> Select[Any]:
     return select(table.c.id, table.c.name, table.c.content_hash, table.c.inventory)
+
+
+def _one(connection: Connection, statement: Select[Any]) -> Definition | None:
+    unhurried(connection)
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else Definition(*row)

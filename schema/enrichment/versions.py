@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Select, insert, select
 from base.ids import uuid7
 from schema.enrichment.content import MappingContent
 from schema.enrichment.tables import mapping_versions as table
+from schema.enrichment.unhurried import unhurried
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def write(
     run_id: UUID | None = None,
 ) -> None:
     """Add a version; two writers of the same number are refused by the table."""
+    unhurried(connection)
     connection.execute(
         insert(table).values(
             id=uuid7(),
@@ -72,6 +74,7 @@ def _select() -> Select[Any]:
 
 
 def _one(connection: Connection, statement: Select[Any]) -> Version | None:
+    unhurried(connection)
     row = connection.execute(statement).one_or_none()
     if row is None:
         return None
