@@ -105,6 +105,14 @@ def test_an_unknown_target(clone: Clone, small: Path) -> None:
     assert mappings(clone) == []
 
 
+def test_a_folder_that_results_cannot_be_written_to(clone: Clone, small: Path) -> None:
+    (small.parent / "taken").write_text("a file")
+    done = longhaul("enrich", small, "--out", "taken/here", env=on(clone), cwd=small.parent)
+    assert done.code == Exit.USAGE
+    _one_sentence(done, "taken", "--out")
+    assert mappings(clone) == []
+
+
 def test_a_mapping_that_is_not_there(clone: Clone, small: Path) -> None:
     done = longhaul("enrich", small, "--mapping", "nobody", env=on(clone), cwd=small.parent)
     assert done.code == Exit.USAGE

@@ -1,5 +1,6 @@
 """Files and words from the command line, read once and refused in one sentence before anything is written."""
 
+import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +32,21 @@ def read_file(path: Path, noun: str, largest: int) -> bytes:
     if len(data) > largest:  # a pipe or a device, which has no size to look at first
         raise BadInput(f"The {noun} {path} is too large: at most {largest:,} bytes are read.")
     return data
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Look, before a run is paid for, whether its results could be written; makes nothing.
+
+    Raises:
+        BadInput: the folder, or the first of its parents that exists, is none or can't be written.
+    """
+    there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not there.is_dir():
+        raise BadInput(f"The results can't be written to {folder}: {there} is no folder. Name another with --out.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise BadInput(
+            f"The results can't be written to {folder}: {there} may not be written. Name another with --out."
+        )
 
 
 def targets(words: Sequence[str]) -> tuple[Target, ...]:

@@ -10,7 +10,7 @@ from uuid import UUID
 import actors
 from actors.enrichment.commands import showing
 from actors.enrichment.commands.exits import NOTHING, exit_of, was_applied
-from actors.enrichment.commands.files import instructions, read_file, targets
+from actors.enrichment.commands.files import instructions, read_file, refuse_unwritable, targets
 from actors.enrichment.commands.following import Run, follow
 from actors.enrichment.commands.interrupting import Interruption
 from actors.enrichment.estimate import estimate
@@ -72,6 +72,8 @@ def go(wish: Wish, output: Output) -> Exit:
     logs.configure(_quieter(settings).logging)
     data = read_file(wish.file, "definition", settings.limits.definition_bytes)
     request = _request(wish, settings)
+    if not wish.dry_run:
+        refuse_unwritable(wish.folder)
     _name_the_model(wish, settings, output)
     with closing(open_database(settings)) as database:
         require_current(database)
