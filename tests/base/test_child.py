@@ -63,8 +63,10 @@ def test_the_environment_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_function_that_loops_is_killed_at_its_limit(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
+    started = time.monotonic()
     with pytest.raises(child.TimedOut, match="longer than 2 s"):
         call("loop", str(pid_file), timeout=timedelta(seconds=2))
+    assert time.monotonic() - started < 2 + child.ORPHAN_GRACE_SECONDS  # killed, not left to its own alarm
     assert not alive(int(pid_file.read_text()))
 
 

@@ -15,7 +15,7 @@ from base.errors import BadInput
 
 #: Levels a document may nest; real ones stay below 60.
 MAX_DEPTH = 300
-#: Values a document may hold with its aliases written out: this many, or so many times those it really holds.
+#: Values a document may hold with its aliases written out: this many, or so many times what is written in it.
 MAX_EXPANDED = 1_000_000
 MAX_EXPANSION = 20
 
@@ -112,6 +112,7 @@ class _Constructor:
             return scalar(node), 1
         known = self._made.get(id(node))
         if known is not None:
+            self._written += 1
             return known
         self._enter(node, depth)
         made = self._mapping(node, depth) if isinstance(node, MappingNode) else self._sequence(node, depth)

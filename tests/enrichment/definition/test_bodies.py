@@ -169,6 +169,7 @@ def test_references_may_be_escaped_or_lead_into_other_operations() -> None:
                                     "schema": {
                                         "properties": {
                                             "x": {"$ref": "#/components/schemas/odd~1name~0%20with%25"},
+                                            "w": {"$ref": "#/components/schemas/odd%2Fname~0%20with%25"},
                                             "y": {
                                                 "$ref": "#/paths/~1a~1%7Bid%7D/get/responses/200/content/"
                                                 "application~1json/schema/properties/z"
@@ -186,8 +187,15 @@ def test_references_may_be_escaped_or_lead_into_other_operations() -> None:
         components={"schemas": {"odd/name~ with%": ADDRESS}},
     )
     found = walked(document)
-    assert [field.path for field in found.operations[0].outputs][3:] == ["x.street", "x.zip", "y.deep", "z.deep"]
-    assert found.operations[0].outputs[3].schema_name == "odd/name~ with%"
+    assert [field.path for field in found.operations[0].outputs][4:] == [
+        "x.street",
+        "x.zip",
+        "w.street",
+        "w.zip",
+        "y.deep",
+        "z.deep",
+    ]
+    assert found.operations[0].outputs[4].schema_name == "odd/name~ with%"
     assert not found.warnings
 
 
