@@ -63,7 +63,7 @@ def _guarded(look: Callable[[Settings], Iterator[Finding]], settings: Settings) 
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    from schema.engine import open_database  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
     from schema.probe import probe  # noqa: PLC0415
 
     where = (

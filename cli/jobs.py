@@ -53,8 +53,8 @@ def list_jobs(
     """List jobs, the newest first."""
     from ledger.reading import list_jobs as read  # noqa: PLC0415
     from schema.accounts import default_account  # noqa: PLC0415
-    from schema.engine import open_database  # noqa: PLC0415
     from schema.migrate import require_current  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
 
     output = Output(as_json=as_json)
     with closing(open_database(load())) as database:
@@ -87,8 +87,8 @@ def show_job(
     """Show one job: what it is, why it waits, what became of its attempts."""
     from ledger.reading import show_job as read  # noqa: PLC0415
     from schema.accounts import default_account  # noqa: PLC0415
-    from schema.engine import open_database  # noqa: PLC0415
     from schema.migrate import require_current  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
 
     output = Output(as_json=as_json)
     with closing(open_database(load())) as database:

@@ -66,8 +66,8 @@ def _embedded(settings: Settings) -> Migrated:
     """The embedded database migrates itself when it is opened."""
     from contextlib import closing  # noqa: PLC0415
 
-    from schema.engine import open_database  # noqa: PLC0415
     from schema.migrate import head, revision  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
 
     with closing(open_database(settings)) as database:
         return Migrated(f"the embedded database in {settings.home}", revision(database), head(), None)

@@ -36,8 +36,8 @@ def up() -> None:
     """
     from base import logs  # noqa: PLC0415
     from schema.accounts import default_account  # noqa: PLC0415
-    from schema.engine import open_database  # noqa: PLC0415
     from schema.migrate import require_current  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
 
     settings = load()
     if settings.broker_url is not None:

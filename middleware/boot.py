@@ -18,7 +18,8 @@ from broker.process import SQL_THREADS, WorkerProcess
 from broker.rabbit import RabbitBroker
 from broker.step import steps
 from middleware.resident import Resident
-from schema.engine import Database, open_database
+from schema.engine import Database
+from schema.opening import open_database
 
 log = logs.get(__name__)
 

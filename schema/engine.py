@@ -21,7 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
 from base.errors import Misconfigured, Transient
-from base.settings import DatabaseLimits, Settings
+from base.settings import DatabaseLimits
 
 Driver = psycopg.Connection[tuple[Any, ...]]
 Role = Literal["longhaul_engine", "longhaul_app"]
@@ -271,25 +271,5 @@ def current() -> Database:
         Misconfigured: none was opened.
     """
     if _process_database is None:
-        raise Misconfigured("No database was opened in this process: call schema.engine.open_database first.")
+        raise Misconfigured("No database was opened in this process: call schema.opening.open_database first.")
     return _process_database
-
-
-def open_database(settings: Settings) -> Database:
-    """Open the database the settings name, or the embedded one, and make it the process's.
-
-    Connects to a named one lazily, and refuses no schema. Closing it leaves the embedded server.
-
-    Raises:
-        Misconfigured: none is named, and the embedded one can't run here.
-    """
-    if settings.database_url is not None:
-        database = Database(settings.database_url.get_secret_value(), settings.database)
-    else:
-        # Only where it is used: on a server nothing of it need be installed.
-        from schema.embedded import attach  # noqa: PLC0415
-
-        server = attach(settings.home)
-        database = Database(server.url, settings.database, on_close=server.close)
-    use(database)
-    return database

@@ -27,8 +27,9 @@ from base.terminal.output import Output
 from base.terminal.words import amount, plain
 from clients.llm import OFFLINE, from_settings
 from schema.accounts import default_account
-from schema.engine import Database, open_database
+from schema.engine import Database
 from schema.migrate import require_current
+from schema.opening import open_database
 
 _OFFLINE = (
     "No language model: names from identifiers, meanings from your dictionary. "

@@ -56,8 +56,8 @@ def list_runs(
     from actors.enrichment.importing import find_mapping  # noqa: PLC0415
     from actors.enrichment.reading import list_runs as read  # noqa: PLC0415
     from schema.accounts import default_account  # noqa: PLC0415
-    from schema.engine import open_database  # noqa: PLC0415
     from schema.migrate import require_current  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
 
     output = Output(as_json=as_json)
     with closing(open_database(load())) as database:
@@ -81,8 +81,8 @@ def show(run_id: Id, as_json: Json = False) -> None:
     from actors.enrichment.commands import showing  # noqa: PLC0415
     from actors.enrichment.reading import read_passes, read_run  # noqa: PLC0415
     from schema.accounts import default_account  # noqa: PLC0415
-    from schema.engine import open_database  # noqa: PLC0415
     from schema.migrate import require_current  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
 
     output = Output(as_json=as_json)
     with closing(open_database(load())) as database:
@@ -106,8 +106,8 @@ def cancel(run_id: Id, as_json: Json = False) -> None:
     from actors.enrichment.reading import read_run  # noqa: PLC0415
     from ledger.ending import cancel as end  # noqa: PLC0415
     from schema.accounts import default_account  # noqa: PLC0415
-    from schema.engine import open_database  # noqa: PLC0415
     from schema.migrate import require_current  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
 
     output = Output(as_json=as_json)
     with closing(open_database(load())) as database:
