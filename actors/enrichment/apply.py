@@ -1,5 +1,5 @@
-"""A proposal becomes the next version of the mapping (E25): only what changes is written, each text knows its run,
-pass, model and predecessor (D10), and what a person wrote is never touched.
+"""A proposal becomes the next version of the mapping (E25): each text knows its run, pass, model and predecessor (D10),
+and what a person wrote is never touched.
 """
 
 from collections.abc import Mapping
@@ -13,24 +13,25 @@ from schema.enrichment.payloads import Target
 
 @dataclass(frozen=True)
 class Draft:
-    """The new content and how many texts it changed, by target."""
+    """The new content, how many texts were suggested for it by target, and how many of them stood there already."""
 
     content: MappingContent
     counts: Mapping[Target, int]
+    unchanged: int
 
     def __bool__(self) -> bool:
         return bool(self.counts)
 
 
 def draft(content: MappingContent, proposal: Proposal, run_id: UUID, model: str) -> Draft:
-    """The mapping with the proposal applied; falsy when nothing would change."""
+    """The mapping with the proposal applied; falsy when nothing of it could be."""
     pen = _Pen(run_id, model)
     written = MappingContent(
         name=pen.write("mapping_name", content.name, proposal.mapping_name),
         description=pen.write("mapping_description", content.description, proposal.mapping_description),
         endpoints=tuple(pen.endpoint(endpoint, proposal) for endpoint in content.endpoints),
     )
-    return Draft(written, pen.counts)
+    return Draft(written, pen.counts, pen.unchanged)
 
 
 class _Pen:
@@ -38,6 +39,7 @@ class _Pen:
         self._run_id = run_id
         self._model = model
         self.counts: dict[Target, int] = {}
+        self.unchanged = 0
 
     def endpoint(self, endpoint: MappedEndpoint, proposal: Proposal) -> MappedEndpoint:
         return endpoint.model_copy(
@@ -59,10 +61,16 @@ class _Pen:
         )
 
     def write(self, target: Target, old: Text | None, suggestion: Suggestion | None) -> Text | None:
-        """The text that stands there now."""
-        if suggestion is None or (old is not None and (old.is_final or old.value == suggestion.value)):
+        """The text that stands there now. One suggested again is of this run, but its predecessor stays the same."""
+        if suggestion is None or (old is not None and old.is_final):
             return old
         self.counts[target] = self.counts.get(target, 0) + 1
+        former = None if old is None else old.value
+        if old is not None and old.value == suggestion.value:
+            self.unchanged += 1
+            if old.origin == "source":
+                return old
+            former = old.old
         by_model = suggestion.origin != "user"
         return Text(
             value=suggestion.value,
@@ -70,7 +78,7 @@ class _Pen:
             run_id=self._run_id,
             pass_key=suggestion.pass_key if by_model else None,
             model=self._model if by_model else None,
-            old=None if old is None else old.value,
+            old=former,
         )
 
     def _field(self, field: MappedField, name: Target, description: Target, suggestion: FieldSuggestion) -> MappedField:

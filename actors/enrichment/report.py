@@ -31,10 +31,12 @@ def warnings(outcome: Outcome, renamed: Sequence[Renamed], model_warnings: Seque
     )
 
 
-def counts(applied: Mapping[Target, int], outcome: Outcome, plan: Plan) -> dict[str, int]:
-    """Texts applied by target, and what was not asked or not answered; zeros are left out."""
+def counts(applied: Mapping[Target, int], unchanged: int, outcome: Outcome, plan: Plan) -> dict[str, int]:
+    """Texts applied by target, how many of these stood there already, and what was not asked or not answered; zeros are
+    left out.
+    """
     found: dict[str, int] = dict(applied.items())
-    found |= {"not_asked": plan.not_asked, "unanswered": outcome.unanswered}
+    found |= {"unchanged": unchanged, "not_asked": plan.not_asked, "unanswered": outcome.unanswered}
     return {name: number for name, number in found.items() if number}
 
 

@@ -130,7 +130,8 @@ class _Enrichment:
         warnings += made.warnings
         warnings += report.warnings(outcome, renamed, tuple(self._passes.warnings))
         fails = not draft or self._is_failed(made, outcome)
-        counts = report.counts({} if fails else draft.counts, outcome, made)
+        applied, unchanged = ({}, 0) if fails else (draft.counts, draft.unchanged)
+        counts = report.counts(applied, unchanged, outcome, made)
 
         def conclude(connection: Connection) -> None:
             runs.conclude(connection, self._context.run.id, counts=counts, warnings=warnings)
@@ -257,8 +258,7 @@ class _Enrichment:
                 "There is nothing to ask: everything the targets name has a text already.", reason="nothing_to_apply"
             )
         raise Permanent(
-            "Nothing is left to apply: the model suggested no text for the requested targets that is better than what "
-            "is there.",
+            "Nothing is left to apply: the model suggested no usable text for the requested targets.",
             reason="nothing_to_apply",
         )
 

@@ -98,6 +98,22 @@ def test_only_missing_asks_what_the_first_run_left_and_then_nothing(bench: Bench
     assert len(model.requests) == calls
 
 
+def test_the_same_run_again_writes_the_same_again(bench: Bench, model: LlmServer) -> None:
+    bench.ask()
+    bench.work()
+    first = bench.content()
+    again = bench.ask()
+    bench.work()
+    run = bench.run(again)
+    assert (run.state, run.reason, bench.mapping().current_version) == ("Completed", None, 3)
+    assert run.counts["output_field_names"] == 24
+    assert run.counts["unchanged"] == 2 + 12 + 24 + 24
+    old, new = first.name, bench.content().name
+    assert old is not None
+    assert new is not None
+    assert (new.value, new.old, new.run_id) == (old.value, "Waterworks", again.run_id)
+
+
 def test_only_selected_endpoints_are_asked_and_changed(bench: Bench, model: LlmServer) -> None:
     requested = bench.ask(selected=("GET::/p4", "GET::/p7"), targets=("endpoint_names", "output_field_names"))
     bench.work()
