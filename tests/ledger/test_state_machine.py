@@ -338,6 +338,7 @@ class Ledger(RuleBasedStateMachine):
         return [claim for claim in self.claims if not self._is_live(claim)]
 
 
+@pytest.mark.timeout(900)  # a failure is worth being made small
 @pytest.mark.usefixtures("long_up")
 def test_no_sequence_of_verbs_breaks_the_ledger(scene: Scene, reactions: Reactions) -> None:
     class Here(Ledger):
