@@ -8,7 +8,7 @@ lost without a trace. So each delivery remembers its consumer.
 from collections import deque
 from collections.abc import Callable, MutableMapping
 from functools import partial
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 from dramatiq import Consumer, Message
@@ -82,6 +82,8 @@ class SafeConsumer(Consumer):
         self._in_hand = in_hand
         self._arrived: deque[tuple[spec.Basic.Deliver, bytes]] = deque()
         self._unacked: dict[int, RabbitDelivery] = {}
+        self._finished: deque[int] = deque()
+        self._finishing = Lock()
         self._consumer_tag: str | None = None
         self._granted = 0
         self._withdrawn = False
@@ -113,7 +115,12 @@ class SafeConsumer(Consumer):
             self._soon(partial(self._return, message))
         elif self.delivered(message):
             self._unacked.pop(message.tag, None)
-            self._soon(partial(self._tell, self._channel, "basic_ack", message.tag))
+            # One call to the connection's thread acknowledges all that come until it is made.
+            with self._finishing:
+                first = not self._finished
+                self._finished.append(message.tag)
+            if first:
+                self._soon(self._ack_finished)
         else:
             log.info("message of an earlier channel finished; RabbitMQ has taken it back already", lane=self._lane)
 
@@ -197,6 +204,10 @@ class SafeConsumer(Consumer):
         if self.delivered(message) and not self._draining():
             self._unacked.pop(message.tag, None)
             self._tell(self._channel, "basic_nack", message.tag, requeue=True)
+
+    def _ack_finished(self) -> None:
+        while self._finished:
+            self._tell(self._channel, "basic_ack", self._finished.popleft())
 
     def _soon(self, call: Callable[[], None]) -> None:
         """Have the thread that services the connection make this call."""

@@ -24,14 +24,22 @@ def read(body: bytes, lane: str) -> "Message[Any] | None":
     from the wire: one broken message would end a thread, or wait for ever.
     """
     try:
-        sent: dict[str, Any] = Message.decode(body).asdict()
+        sent: Message[Any] = Message.decode(body)
     except DecodeError:
         return None
-    task, options = sent["actor_name"], sent["options"]
+    task: Any = sent.actor_name
+    options: Any = sent.options
     if not isinstance(task, str):
         return None
     stamp = options.get(_STAMP) if isinstance(options, dict) else None
-    return wake_up(lane, task).copy(options={_STAMP: stamp} if isinstance(stamp, str) else {})
+    return Message(
+        queue_name=lane,
+        actor_name=task,
+        args=(),
+        kwargs={},
+        options={_STAMP: stamp} if isinstance(stamp, str) else {},
+        message_id=str(sent.message_id),
+    )
 
 
 class Delivery(MessageProxy):

@@ -80,7 +80,9 @@ def _run(process: WorkerProcess, held: Held, step: Step) -> Done | BaseException
     except ValidationError as error:
         return Permanent(_unreadable(error), reason="payload_unreadable")
     work = Work(held.claim, process.database, held=held, heard=process.is_heard)
-    run = process.loop.run(_within(step.policy.time_limit, step.body(work, request)))
+    limit = step.policy.time_limit
+    body = step.body(work, request)
+    run = process.loop.run(body if limit is None else _within(limit, body))
     held.attach(run)
     try:
         done = run.wait()
@@ -91,14 +93,14 @@ def _run(process: WorkerProcess, held: Held, step: Step) -> Done | BaseException
     return done
 
 
-async def _within(limit: timedelta | None, body: Coroutine[Any, Any, Done]) -> Done:
+async def _within(limit: timedelta, body: Coroutine[Any, Any, Done]) -> Done:
     """The body, cut at its limit."""
-    clock = asyncio.timeout(None if limit is None else limit.total_seconds())
+    clock = asyncio.timeout(limit.total_seconds())
     try:
         async with clock:
             return await body
     except TimeoutError:
-        if not clock.expired() or limit is None:
+        if not clock.expired():
             raise
         raise Transient(f"The step ran longer than its limit of {limit.total_seconds():g} s.") from None
 

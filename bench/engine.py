@@ -1,0 +1,289 @@
+"""What the ledger costs: no-op jobs through RabbitMQ and PostgreSQL beside raw Dramatiq, and whether order holds.
+
+    python bench/engine.py [--jobs N] [--rabbitmq URL]
+
+Two worker processes of eight threads each time, everything published or inserted before their clock starts. Claim and
+completion of every job are committed to a PostgreSQL that syncs to disk. Prints a Markdown table for
+docs/benchmarks.md; exit code 1 when the ratio is below the bar, a job was not done exactly once, or order broke.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import pika  # noqa: E402
+import psycopg  # noqa: E402
+from dramatiq import Message  # noqa: E402
+from pydantic import SecretStr  # noqa: E402
+
+from base.settings import Broker as BrokerSettings  # noqa: E402
+from base.settings import DatabaseLimits  # noqa: E402
+from bench import engine_raw as raw  # noqa: E402
+from bench import engine_step as stepped  # noqa: E402
+from broker import wake  # noqa: E402
+from broker.rabbit import RabbitBroker  # noqa: E402
+from broker.rabbit_wakes import wakes  # noqa: E402
+from ledger.inserting import insert, insert_many  # noqa: E402
+from schema.accounts import default_account  # noqa: E402
+from schema.engine import Database, use  # noqa: E402
+from tests.services.postgres import plain  # noqa: E402
+from tests.services.rabbit import USUAL, running  # noqa: E402
+
+#: Jobs a second through the ledger, as a share of messages a second through raw Dramatiq.
+BAR = 0.12
+
+PROCESSES = 2
+THREADS = 8
+_INSERTED_AT_ONCE = 1000
+_ORDERED = 2000
+_WOKEN = 2000
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Where the bench runs."""
+
+    broker: str
+    database: Database
+    database_url: str
+    superuser_url: str
+    account_id: UUID
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=20_000, help="jobs to drain (default: %(default)s)")
+    parser.add_argument("--rabbitmq", default=USUAL, help="a RabbitMQ whose vhosts may be made (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    with servers(options.rabbitmq) as where:
+        plain_rate = drain_raw(where, "plain", options.jobs)
+        ours_rate = drain_raw(where, "ours", options.jobs)
+        ledger_rate, lost = drain_ledger(where, options.jobs)
+        logged_rate, lost_too = drain_ledger(where, options.jobs // 4, "INFO")
+        one_by_one, in_bulk = insertion(where)
+        inversions, broken = order(where)
+    ratio = ledger_rate / plain_rate
+    print(f"| {options.jobs:,} no-op jobs, {PROCESSES} processes of {THREADS} threads | jobs/s | of raw |")
+    print("|---|---:|---:|")
+    print(f"| raw Dramatiq as it comes | {plain_rate:,.0f} | 1 |")
+    print(f"| raw Dramatiq, our consumer and middleware | {ours_rate:,.0f} | {ours_rate / plain_rate:.2f} |")
+    print(f"| Longhaul, claim and completion committed | {ledger_rate:,.0f} | {ratio:.2f} |")
+    print(
+        f"| the same, with a log line at start and end of each | {logged_rate:,.0f} | {logged_rate / plain_rate:.2f} |"
+    )
+    print(f"| inserted one by one, each announced | {one_by_one:,.0f} | |")
+    print(f"| inserted {_INSERTED_AT_ONCE:,} at a time | {in_bulk:,.0f} | |")
+    print(f"\nNot done exactly once: {lost + lost_too}. Ratio {ratio:.2f}, the bar is {BAR}.")
+    print(
+        f"Order of {_ORDERED:,} jobs: {inversions} pairs began the other way round, {broken} of which did not overlap."
+    )
+    return int(ratio < BAR or lost + lost_too > 0 or broken > 0)
+
+
+@contextmanager
+def servers(rabbitmq: str) -> Iterator[Servers]:
+    """A vhost and a database of the bench's own."""
+    from schema.embedded import DATABASE, attach  # noqa: PLC0415
+
+    found = running(rabbitmq)
+    if found is None:
+        raise SystemExit(f"The engine bench needs a RabbitMQ it may make a vhost on; none answers at {rabbitmq}.")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="longhaul-bench-")))
+        folder.chmod(0o711)
+        server = attach(folder / "home", system_folder=folder / "system")
+        stack.callback(server.close)
+        database = Database(server.url, DatabaseLimits())
+        stack.callback(database.close)
+        use(database)
+        broker = stack.enter_context(found.vhost())
+        superuser_url = server.superuser_url.replace("/postgres?", f"/{DATABASE}?")
+        yield Servers(broker, database, server.url, superuser_url, default_account(database))
+
+
+def drain_raw(where: Servers, kind: str, jobs: int) -> float:
+    """Messages a second through Dramatiq alone."""
+    broker = raw.KINDS[kind](where.broker)
+    message: Message[object] = Message(queue_name=kind, actor_name=raw.TASK, args=(), kwargs={}, options={})
+    if isinstance(broker, RabbitBroker):
+        publisher = broker.wakes()
+        publisher.send(kind, {raw.TASK: jobs})
+        publisher.close()
+    else:
+        broker.declare_queue(kind)
+        for _ in range(jobs):
+            broker.enqueue(message)
+        broker.close()
+    with workers(where, "bench.engine_raw", kind, BENCH_KIND=kind, BENCH_BROKER=where.broker) as folder:
+        return rate(folder, jobs)
+
+
+def drain_ledger(where: Servers, jobs: int, level: str = "WARNING") -> tuple[float, int]:
+    """Jobs a second with claim and completion committed, and how many were not done exactly once."""
+    for start in range(0, jobs, _INSERTED_AT_ONCE):
+        with where.database.account(where.account_id) as connection:
+            some = [stepped.Nothing()] * min(_INSERTED_AT_ONCE, jobs - start)
+            insert_many(connection, stepped.TASK, some, account_id=where.account_id)
+    _analyze(where)
+    with stepping(where, level) as folder:
+        measured = rate(folder, jobs)
+    lost = jobs - _count(where, "state = 'done' AND attempts = 1 AND fence = 1")
+    _clear(where)
+    return measured, lost
+
+
+def insertion(where: Servers) -> tuple[float, float]:
+    """Jobs a second inserted one transaction each and announced after it, and inserted many at a time."""
+    waker = wake.Waker(wakes(SecretStr(where.broker), BrokerSettings(), "bench"))
+    began = time.monotonic()
+    for _ in range(_WOKEN):
+        with where.database.account(where.account_id) as connection:
+            insert(connection, stepped.TASK, stepped.Nothing(), account_id=where.account_id)
+        waker.wake(stepped.LANE, stepped.TASK, 1)
+    waker.flush(10)
+    one_by_one = _WOKEN / (time.monotonic() - began)
+    waker.close()
+    began = time.monotonic()
+    for _ in range(5):
+        with where.database.account(where.account_id) as connection:
+            some = [stepped.Nothing()] * _INSERTED_AT_ONCE
+            insert_many(connection, stepped.TASK, some, account_id=where.account_id)
+    in_bulk = 5 * _INSERTED_AT_ONCE / (time.monotonic() - began)
+    _clear(where)
+    return one_by_one, in_bulk
+
+
+def order(where: Servers) -> tuple[int, int]:
+    """Jobs of mixed priority, all committed before a worker starts.
+
+    Answers the pairs that started the other way round, and how many of those did not run at the same moment.
+    """
+    dice = random.Random(7)
+    with where.database.account(where.account_id) as connection:
+        for _ in range(_ORDERED):
+            insert(
+                connection, stepped.TASK, stepped.Nothing(), account_id=where.account_id, priority=dice.randint(1, 5)
+            )
+    _analyze(where)
+    with stepping(where) as folder:
+        rate(folder, _ORDERED)
+    with psycopg.connect(plain(where.superuser_url)) as connection:
+        rows: list[tuple[datetime, datetime]] = connection.execute(
+            "SELECT started_at, finished_at FROM jobs WHERE state = 'done' ORDER BY priority, created_at, id"
+        ).fetchall()
+    inverted = [
+        (first, second) for number, first in enumerate(rows) for second in rows[number + 1 :] if second[0] < first[0]
+    ]
+    return len(inverted), sum(second[1] < first[0] for first, second in inverted)
+
+
+@contextmanager
+def stepping(where: Servers, level: str = "WARNING") -> Iterator[Path]:
+    """Workers of the ledger's lane. Raw Dramatiq says nothing of a message that went well; nor do these, at WARNING."""
+    env = {
+        "LONGHAUL_BROKER_URL": where.broker,
+        "LONGHAUL_DATABASE_URL": where.database_url,
+        "LONGHAUL_LOGGING__LEVEL": level,
+    }
+    with workers(where, "bench.engine_step", stepped.LANE, **env) as folder:
+        yield folder
+
+
+@contextmanager
+def workers(where: Servers, module: str, lane: str, **env: str) -> Iterator[Path]:
+    """Worker processes that wait for the gate in the folder."""
+    with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as name:
+        folder = Path(name)
+        command = [sys.executable, "-m", "dramatiq", module, "--path", str(ROOT), "--processes", "1"]
+        command += ["--threads", str(THREADS), "-Q", lane]
+        started: list[subprocess.Popen[bytes]] = []
+        try:
+            for number in range(PROCESSES):
+                with (folder / f"log-{number}").open("wb") as log:
+                    started.append(
+                        subprocess.Popen(
+                            command,
+                            stdin=subprocess.DEVNULL,
+                            stdout=log,
+                            stderr=log,
+                            cwd=ROOT,
+                            env={**os.environ, **env, "BENCH_FOLDER": name},  # noqa: TID251
+                        )
+                    )
+            _wait(lambda: _consumers(where, lane) == PROCESSES, 60)
+            yield folder
+        finally:
+            for process in started:
+                process.send_signal(signal.SIGTERM)
+            for process in started:
+                process.wait(90)
+
+
+def rate(folder: Path, jobs: int) -> float:
+    """Open the gate, and wait until all is done."""
+    began = time.monotonic()
+    (folder / "go").touch()
+
+    def notes() -> list[dict[str, float]]:
+        return [json.loads(note.read_text()) for note in folder.glob("*.json")]
+
+    _wait(lambda: sum(note["runs"] for note in notes()) >= jobs, 600)
+    return jobs / (max(note["last"] for note in notes()) - began)
+
+
+def _consumers(where: Servers, lane: str) -> int:
+    """How many processes take messages of the lane."""
+    connection = pika.BlockingConnection(pika.URLParameters(where.broker))
+    try:
+        return int(connection.channel().queue_declare(lane, passive=True).method.consumer_count)
+    except pika.exceptions.ChannelClosedByBroker:
+        return 0
+    finally:
+        connection.close()
+
+
+def _wait(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise SystemExit("The engine bench came to no end: its workers do nothing.")
+        time.sleep(0.05)
+
+
+def _count(where: Servers, condition: str) -> int:
+    with psycopg.connect(plain(where.superuser_url)) as connection:
+        (found,) = connection.execute(f"SELECT count(*) FROM jobs WHERE {condition}").fetchone() or (0,)  # noqa: S608
+    return int(found)
+
+
+def _analyze(where: Servers) -> None:
+    with psycopg.connect(plain(where.superuser_url), autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE jobs")
+
+
+def _clear(where: Servers) -> None:
+    with psycopg.connect(plain(where.superuser_url), autocommit=True) as connection:
+        connection.execute("TRUNCATE jobs CASCADE")
+    connection = pika.BlockingConnection(pika.URLParameters(where.broker))
+    connection.channel().queue_purge(stepped.LANE)
+    connection.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

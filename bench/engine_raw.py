@@ -1,0 +1,61 @@
+"""What raw Dramatiq runs in the engine bench: a no-op, over its own RabbitMQ broker or over ours without the ledger."""
+
+import os
+from pathlib import Path
+
+import dramatiq
+from dramatiq.brokers.rabbitmq import RabbitmqBroker
+from periodiq import PeriodiqMiddleware
+from pydantic import SecretStr
+
+from base.settings import Settings
+from bench.engine_counting import Counting
+from broker.process import WorkerProcess
+from broker.rabbit import RabbitBroker
+from middleware.context import Context
+from middleware.drain import Drain
+
+TASK = "raw.noop"
+
+
+class Prefetch(dramatiq.Middleware):
+    """As many messages as threads, as our boot sets it."""
+
+    def before_worker_boot(self, broker: dramatiq.Broker, worker: dramatiq.Worker) -> None:  # noqa: ARG002
+        """Before its consumers start."""
+        worker.queue_prefetch = worker.worker_threads
+
+
+def plain(url: str) -> dramatiq.Broker:
+    """Dramatiq as it comes: its broker, its default middleware, its prefetch."""
+    return RabbitmqBroker(url=url)
+
+
+def ours(url: str) -> dramatiq.Broker:
+    """Our consumer and what of our middleware works without a database."""
+    process = WorkerProcess(Settings())
+    around = [Prefetch(), Drain(process), PeriodiqMiddleware(), Context()]
+    return RabbitBroker(
+        SecretStr(url), process.settings.broker, middleware=around, purpose="bench", draining=process.draining
+    )
+
+
+#: Each kind has a lane of its own: they declare queues with other arguments.
+KINDS = {"plain": plain, "ours": ours}
+
+
+def declare(broker: dramatiq.Broker, lane: str, counting: Counting) -> None:
+    """Give a broker the no-op."""
+
+    @dramatiq.actor(actor_name=TASK, queue_name=lane, broker=broker)
+    def noop() -> None:
+        if not counting.is_open:
+            counting.wait()
+        counting.count()
+
+
+if "BENCH_FOLDER" in os.environ:  # noqa: TID251  how the bench speaks to its processes
+    kind, url, folder = (os.environ[f"BENCH_{name}"] for name in ("KIND", "BROKER", "FOLDER"))  # noqa: TID251
+    chosen = KINDS[kind](url)
+    declare(chosen, kind, Counting(Path(folder)))
+    dramatiq.set_broker(chosen)
