@@ -144,11 +144,23 @@ def test_a_finished_run_is_never_reused_and_the_files_are_there_all_the_same(clo
     for path in first.json["files"]:
         (small.parent / path).unlink()
     second = longhaul("enrich", small, "--json", env=on(clone), cwd=small.parent)
-    assert second.code == Exit.FAILED, second.said
-    assert second.json["run"]["reason"] == "nothing_to_apply"
+    assert second.code == Exit.DONE, second.said
     assert second.json["run"]["id"] != first.json["run"]["id"]
     assert second.json["files"] == first.json["files"]
     assert all((small.parent / path).is_file() for path in second.json["files"])
+
+
+def test_where_nothing_is_left_to_do_the_files_are_an_earlier_runs(clone: Clone, small: Path) -> None:
+    named = ("enrich", small, "--target", "output-field-names", "--only-missing")
+    first = longhaul(*named, "--json", env=on(clone), cwd=small.parent)
+    assert first.code == Exit.DONE, first.said
+    before = mappings(clone)
+    again = longhaul(*named, env=on(clone), cwd=small.parent)
+    assert again.code == Exit.FAILED, again.said
+    assert "nothing_to_apply" in again.out
+    assert "Nothing was applied; the mapping is as it was." in again.out
+    assert again.out.count("as an earlier run made it") == len(first.json["files"]) == 2
+    assert mappings(clone) == before
 
 
 # Stopping and resuming.

@@ -151,7 +151,9 @@ def _suggestions(run: RunView) -> str:
     written = [
         f"{count(run.counts[target])} {target.replace('_', ' ')}" for target in TARGETS if run.counts.get(target)
     ]
-    return ", ".join(written) or "none"
+    unchanged = run.counts.get("unchanged", 0)
+    as_before = f"; {count(unchanged)} as they were" if unchanged else ""
+    return (", ".join(written) or "none") + as_before
 
 
 def _without(run: RunView) -> str:
