@@ -4,8 +4,6 @@ A job it holds that the database gives to nobody or to another has been taken: i
 gives to it that it does not hold is an orphan, left by a claim whose answer was lost: it is handed back.
 """
 
-# ruff: noqa: ARG002  Dramatiq calls a hook with all it has
-
 import threading
 from collections.abc import Collection
 from uuid import UUID

@@ -4,8 +4,6 @@ Dramatiq logs an ordinary exception of a hook and runs the actor all the same. S
 claim is made or the message is skipped (I1).
 """
 
-# ruff: noqa: ARG002  Dramatiq calls a hook with all it has
-
 from collections.abc import Callable
 
 from dramatiq import Broker, MessageProxy, Middleware

@@ -1,7 +1,5 @@
 """What every log line of a job carries, and one line when it starts and one when it ends."""
 
-# ruff: noqa: ARG002  Dramatiq calls a hook with all it has
-
 from dramatiq import Broker, MessageProxy, Middleware
 from structlog.contextvars import bind_contextvars, clear_contextvars
 

@@ -4,8 +4,6 @@ It begins as soon as SIGTERM arrives; Dramatiq itself looks once a second, and s
 has ended.
 """
 
-# ruff: noqa: ARG002  Dramatiq calls a hook with all it has
-
 import signal
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What lives as long as the process has a Dramatiq `Worker`; an embedded process has one for each lane."""
 
-# ruff: noqa: ARG002  Dramatiq calls a hook with all it has
-
 from dramatiq import Broker, Middleware, Worker
 
 

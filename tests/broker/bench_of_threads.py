@@ -17,7 +17,7 @@ from middleware.drain import Drain
 from tests.broker.until import until
 
 LANE = "test"
-TASK = "test.hold"
+TASK = "brokertest.hold"
 
 
 class Bench:

@@ -51,18 +51,18 @@ def _break_a_rule(connection: Connection, work: Work) -> object:
     return connection.execute(text("UPDATE jobs SET done_items = -1 WHERE id = :id"), {"id": work.claim.job_id})
 
 
-@step("test.noop", lane=LANE, payload=Nothing, max_attempts=3, **_USUAL)
+@step("brokertest.noop", lane=LANE, payload=Nothing, max_attempts=3, **_USUAL)
 async def noop(work: Work, request: Nothing) -> Done:
     return Done()
 
 
-@step("test.note", lane=LANE, payload=InFolder, max_attempts=3, **_USUAL)
+@step("brokertest.note", lane=LANE, payload=InFolder, max_attempts=3, **_USUAL)
 async def note(work: Work, request: InFolder) -> Done:
     request.mark("ran")
     return Done(result=Amount(amount=1))
 
 
-@step("test.hold", lane=LANE, payload=InFolder, max_attempts=3, **_USUAL)
+@step("brokertest.hold", lane=LANE, payload=InFolder, max_attempts=3, **_USUAL)
 async def hold(work: Work, request: InFolder) -> Done:
     """Runs until it is let go; asks nobody meanwhile."""
     request.mark("started")
@@ -76,7 +76,7 @@ async def hold(work: Work, request: InFolder) -> Done:
     return Done()
 
 
-@step("test.passes", lane=LANE, payload=InFolder, max_recoveries=3, **_USUAL)
+@step("brokertest.passes", lane=LANE, payload=InFolder, max_recoveries=3, **_USUAL)
 async def passes(work: Work, request: InFolder) -> Done:
     """Passes without end, each with a checkpoint, until it is let go."""
     request.mark("started")
@@ -89,33 +89,33 @@ async def passes(work: Work, request: InFolder) -> Done:
     return Done()
 
 
-@step("test.gated", lane=LANE, payload=InFolder, gate="test-gate", gate_slots=1, max_attempts=3, **_USUAL)
+@step("brokertest.gated", lane=LANE, payload=InFolder, gate="test-gate", gate_slots=1, max_attempts=3, **_USUAL)
 async def gated(work: Work, request: InFolder) -> Done:
     return await hold(work, request)
 
 
-@step("test.busy", lane=LANE, payload=InFolder, max_attempts=3, ladder=(timedelta(hours=1),), **_USUAL)
+@step("brokertest.busy", lane=LANE, payload=InFolder, max_attempts=3, ladder=(timedelta(hours=1),), **_USUAL)
 async def busy(work: Work, request: InFolder) -> Done:
     raise Transient("The partner is busy.")
 
 
-@step("test.broken", lane=LANE, payload=InFolder, **_USUAL)
+@step("brokertest.broken", lane=LANE, payload=InFolder, **_USUAL)
 async def broken(work: Work, request: InFolder) -> Done:
     raise Permanent("It can't be done.", reason="impossible")
 
 
-@step("test.bug", lane=LANE, payload=InFolder, max_recoveries=3, **_USUAL)
+@step("brokertest.bug", lane=LANE, payload=InFolder, max_recoveries=3, **_USUAL)
 async def bug(work: Work, request: InFolder) -> Done:
     raise ZeroDivisionError("division by zero")
 
 
-@step("test.slow", lane=LANE, payload=InFolder, time_limit=timedelta(milliseconds=200), max_attempts=1, **_USUAL)
+@step("brokertest.slow", lane=LANE, payload=InFolder, time_limit=timedelta(milliseconds=200), max_attempts=1, **_USUAL)
 async def slow(work: Work, request: InFolder) -> Done:
     await asyncio.sleep(60)
     return Done()
 
 
-@step("test.refused", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
+@step("brokertest.refused", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
 async def refused(work: Work, request: InFolder) -> Done:
     def write(connection: Connection) -> None:
         _break_a_rule(connection, work)
@@ -123,12 +123,12 @@ async def refused(work: Work, request: InFolder) -> Done:
     return Done(write=write)
 
 
-@step("test.leads", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
+@step("brokertest.leads", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
 async def leads(work: Work, request: InFolder) -> Done:
-    return Done(reason="partial", follow_ups=[FollowUp(task="test.note", payload=request)])
+    return Done(reason="partial", follow_ups=[FollowUp(task="brokertest.note", payload=request)])
 
 
-@step("test.careless", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
+@step("brokertest.careless", lane=LANE, payload=InFolder, max_attempts=1, **_USUAL)
 async def careless(work: Work, request: InFolder) -> Done:
     """Its checkpoints are refused: one by the database's rules, one by its types."""
     refused = [

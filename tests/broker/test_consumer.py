@@ -95,7 +95,7 @@ def test_a_message_that_can_not_be_read_goes_to_the_dead_letters_once(bench: Ben
 
 def test_a_wake_up_for_a_task_of_another_version_is_acknowledged(bench: Bench) -> None:
     bench.work(threads=1)
-    bench.send_raw(_message(actor_name="test.of-tomorrow"))
+    bench.send_raw(_message(actor_name="brokertest.of-tomorrow"))
     bench.send()
 
     until(lambda: bench.started == 1)

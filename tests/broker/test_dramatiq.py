@@ -19,13 +19,13 @@ Start = Callable[..., WorkerUnderTest]
 def test_a_job_inserted_by_anybody_runs_within_seconds(start: Start, jobs: Jobs, tmp_path: Path) -> None:
     worker = start().ready()
 
-    job = jobs.insert("test.note", InFolder(folder=tmp_path))
+    job = jobs.insert("brokertest.note", InFolder(folder=tmp_path))
 
     until(lambda: jobs.state(job) == "done")
     until(lambda: "job ends" in worker.said)
     starts, ends = (line for line in worker.said.splitlines() if str(job) in line)
     assert "job starts" in starts
-    assert '"task": "test.note"' in starts
+    assert '"task": "brokertest.note"' in starts
     assert '"outcome": "done"' in ends
 
 
@@ -33,14 +33,14 @@ def test_a_worker_that_ends_takes_nothing_new_and_another_does(start: Start, job
     # Given a worker that ends, and can't yet for the job it holds
     ending = start(LONGHAUL_WORKER__DRAIN_GRACE="60").ready()
     held = InFolder(folder=tmp_path, name="held")
-    jobs.insert("test.hold", held)
+    jobs.insert("brokertest.hold", held)
     until(lambda: held.marked("started"))
     other = start().ready()
     ending.terminate()
     until(lambda: "draining" in ending.said)
 
     # When more work comes than one worker's threads take at once
-    later = [jobs.insert("test.note", InFolder(folder=tmp_path, name=f"later-{n}")) for n in range(6)]
+    later = [jobs.insert("brokertest.note", InFolder(folder=tmp_path, name=f"later-{n}")) for n in range(6)]
 
     # Then the other one does all of it, at once
     until(lambda: all(jobs.state(job) == "done" for job in later), 8)
@@ -55,7 +55,7 @@ def test_a_worker_that_ends_takes_nothing_new_and_another_does(start: Start, job
 def test_at_sigterm_a_run_hands_over_at_its_pass_boundary(start: Start, jobs: Jobs, tmp_path: Path) -> None:
     first = start().ready()
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.passes", request)
+    job = jobs.insert("brokertest.passes", request)
     until(lambda: request.marked("pass"))
 
     first.terminate()
@@ -71,7 +71,7 @@ def test_at_sigterm_a_run_hands_over_at_its_pass_boundary(start: Start, jobs: Jo
 def test_a_pass_that_outlasts_the_grace_is_cut_and_its_job_given_back(start: Start, jobs: Jobs, tmp_path: Path) -> None:
     worker = start(LONGHAUL_WORKER__DRAIN_GRACE="0.5").ready()
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.hold", request)
+    job = jobs.insert("brokertest.hold", request)
     until(lambda: request.marked("started"))
 
     worker.terminate()
@@ -85,7 +85,7 @@ def test_a_pass_that_outlasts_the_grace_is_cut_and_its_job_given_back(start: Sta
 def test_the_job_of_a_killed_worker_is_taken_up_by_another(start: Start, jobs: Jobs, tmp_path: Path) -> None:
     victim = start().ready()
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.passes", request)
+    job = jobs.insert("brokertest.passes", request)
     until(lambda: request.marked("pass"))
     start().ready()
 
@@ -103,10 +103,10 @@ def test_a_wake_up_is_not_acknowledged_while_the_database_is_away(
 ) -> None:
     worker = start().ready()
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.note", request, due_at=now() + timedelta(seconds=4))
+    job = jobs.insert("brokertest.note", request, due_at=now() + timedelta(seconds=4))
 
     with jobs.outage():
-        lane.send("test.note")
+        lane.send("brokertest.note")
         until(lambda: "a wake-up waits for the database" in worker.said)
         vhost = urlsplit(lane.url).path[1:]
         assert rabbit_server.queues(vhost)[LANE] == (0, 1)
@@ -119,7 +119,7 @@ def test_a_wake_up_is_not_acknowledged_while_the_database_is_away(
 def test_a_finish_waits_for_the_database(start: Start, jobs: Jobs, tmp_path: Path) -> None:
     worker = start().ready()
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.hold", request)
+    job = jobs.insert("brokertest.hold", request)
     until(lambda: request.marked("started"))
 
     with jobs.outage():
@@ -133,9 +133,9 @@ def test_a_finish_waits_for_the_database(start: Start, jobs: Jobs, tmp_path: Pat
 def test_the_relay_replaces_what_a_purge_took(start: Start, jobs: Jobs, lane: Lane, tmp_path: Path) -> None:
     start(threads=1).ready()
     held = InFolder(folder=tmp_path)
-    jobs.insert("test.hold", held)
+    jobs.insert("brokertest.hold", held)
     until(lambda: held.marked("started"))
-    waiting = [jobs.insert("test.noop", Nothing()) for _ in range(5)]
+    waiting = [jobs.insert("brokertest.noop", Nothing()) for _ in range(5)]
     until(lambda: lane.ready() == 5)
 
     lane.purge()
@@ -148,14 +148,16 @@ def test_the_relay_replaces_what_a_purge_took(start: Start, jobs: Jobs, lane: La
 def test_a_full_gate_wakes_nobody(start: Start, jobs: Jobs, lane: Lane, tmp_path: Path) -> None:
     start(threads=2).ready()
     first = InFolder(folder=tmp_path, name="first")
-    jobs.insert("test.gated", first)
+    jobs.insert("brokertest.gated", first)
     until(lambda: first.marked("started"))
     behind = [InFolder(folder=tmp_path, name=f"behind-{n}") for n in range(20)]
     for request in behind:
-        jobs.insert("test.gated", request)
+        jobs.insert("brokertest.gated", request)
 
     # The relay looks several times meanwhile: what is inserted behind the gate is still done
-    done = [jobs.insert("test.noop", Nothing(), due_at=now() + timedelta(seconds=seconds)) for seconds in (1, 2, 3)]
+    done = [
+        jobs.insert("brokertest.noop", Nothing(), due_at=now() + timedelta(seconds=seconds)) for seconds in (1, 2, 3)
+    ]
     until(lambda: all(jobs.state(job) == "done" for job in done))
     assert lane.ready() == 0
     assert not any(request.marked("started") for request in behind)

@@ -19,7 +19,7 @@ def _ended(jobs: Jobs, job: UUID) -> str:
 
 
 def test_a_job_is_done_and_its_result_kept(worker: Embedded, jobs: Jobs, tmp_path: Path) -> None:
-    job = jobs.insert("test.note", InFolder(folder=tmp_path))
+    job = jobs.insert("brokertest.note", InFolder(folder=tmp_path))
 
     assert _ended(jobs, job) == "done"
     assert (tmp_path / "job.ran").exists()
@@ -30,17 +30,17 @@ def test_a_job_is_done_and_its_result_kept(worker: Embedded, jobs: Jobs, tmp_pat
 @pytest.mark.parametrize(
     ("task", "reason", "error"),
     [
-        ("test.broken", "impossible", "It can't be done."),
-        ("test.bug", "unexpected_error", "division by zero"),
-        ("test.slow", "attempts_exhausted", "The step ran longer than its limit of 0.2 s."),
-        ("test.refused", "result_refused", "items_are_counts"),
+        ("brokertest.broken", "impossible", "It can't be done."),
+        ("brokertest.bug", "unexpected_error", "division by zero"),
+        ("brokertest.slow", "attempts_exhausted", "The step ran longer than its limit of 0.2 s."),
+        ("brokertest.refused", "result_refused", "items_are_counts"),
     ],
 )
 def test_a_failure_ends_that_job_only(
     worker: Embedded, jobs: Jobs, tmp_path: Path, *, task: str, reason: str, error: str
 ) -> None:
     job = jobs.insert(task, InFolder(folder=tmp_path))
-    after = jobs.insert("test.noop", Nothing())
+    after = jobs.insert("brokertest.noop", Nothing())
 
     assert _ended(jobs, job) == "failed"
     assert _ended(jobs, after) == "done"
@@ -50,7 +50,7 @@ def test_a_failure_ends_that_job_only(
 
 
 def test_a_transient_failure_is_tried_again_by_the_ladder(worker: Embedded, jobs: Jobs, tmp_path: Path) -> None:
-    job = jobs.insert("test.busy", InFolder(folder=tmp_path))
+    job = jobs.insert("brokertest.busy", InFolder(folder=tmp_path))
 
     until(lambda: jobs.count("state = 'pending' AND NOT ready AND attempts = 1") == 1)
     assert jobs.row(job).error == "The partner is busy."
@@ -58,7 +58,7 @@ def test_a_transient_failure_is_tried_again_by_the_ladder(worker: Embedded, jobs
 
 def test_a_payload_of_another_version_costs_that_job_only(worker: Embedded, jobs: Jobs, tmp_path: Path) -> None:
     first = InFolder(folder=tmp_path, name="first")
-    job = jobs.insert("test.note", first, due_at=now() + timedelta(hours=1))
+    job = jobs.insert("brokertest.note", first, due_at=now() + timedelta(hours=1))
     jobs.execute('UPDATE job_bodies SET payload = \'{"secret": "hunter2"}\' WHERE job_id = %s', job)
     jobs.execute("UPDATE jobs SET due_at = now() WHERE id = %s", job)
 
@@ -69,7 +69,7 @@ def test_a_payload_of_another_version_costs_that_job_only(worker: Embedded, jobs
 
 
 def test_follow_ups_run_and_the_reason_is_kept(worker: Embedded, jobs: Jobs, tmp_path: Path) -> None:
-    job = jobs.insert("test.leads", InFolder(folder=tmp_path))
+    job = jobs.insert("brokertest.leads", InFolder(folder=tmp_path))
 
     assert _ended(jobs, job) == "done"
     assert jobs.row(job).reason == "partial"
@@ -78,7 +78,7 @@ def test_follow_ups_run_and_the_reason_is_kept(worker: Embedded, jobs: Jobs, tmp
 
 def test_asked_to_hand_over_a_run_stops_at_its_pass_boundary(worker: Embedded, jobs: Jobs, tmp_path: Path) -> None:
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.passes", request)
+    job = jobs.insert("brokertest.passes", request)
     until(lambda: request.marked("pass"))
 
     worker.ask_handover()
@@ -89,7 +89,7 @@ def test_asked_to_hand_over_a_run_stops_at_its_pass_boundary(worker: Embedded, j
 
 
 def test_a_refused_checkpoint_does_not_end_the_run(worker: Embedded, jobs: Jobs, tmp_path: Path) -> None:
-    job = jobs.insert("test.careless", InFolder(folder=tmp_path))
+    job = jobs.insert("brokertest.careless", InFolder(folder=tmp_path))
 
     assert _ended(jobs, job) == "done"
     assert jobs.result(job) == {"amount": 0}
@@ -97,7 +97,7 @@ def test_a_refused_checkpoint_does_not_end_the_run(worker: Embedded, jobs: Jobs,
 
 def test_a_checkpoint_waits_for_the_database(worker: Embedded, jobs: Jobs, tmp_path: Path) -> None:
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.passes", request)
+    job = jobs.insert("brokertest.passes", request)
     until(lambda: request.marked("pass"))
 
     with jobs.outage():

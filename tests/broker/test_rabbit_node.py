@@ -28,11 +28,11 @@ def test_a_job_outlives_the_ack_timeout_of_its_message(
     node = rabbit_node("consumer_timeout = 3000", advanced="{rabbit, [{channel_tick_interval, 1000}]}")
     worker = start(LONGHAUL_BROKER_URL=node.url).ready()
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.hold", request)
+    job = jobs.insert("brokertest.hold", request)
 
     until(lambda: "took this worker's messages back" in worker.said, 30)
     assert "of 3 s, while LONGHAUL_BROKER__ACK_TIMEOUT says 14400 s. Set both alike." in worker.said
-    later = jobs.insert("test.noop", Nothing())
+    later = jobs.insert("brokertest.noop", Nothing())
     until(lambda: jobs.state(later) == "done")
     request.mark("go")
 
@@ -46,14 +46,14 @@ def test_a_job_outlives_its_broker(rabbit_node: StartNode, start: Start, jobs: J
     node = rabbit_node()
     worker = start(LONGHAUL_BROKER_URL=node.url).ready()
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.hold", request)
+    job = jobs.insert("brokertest.hold", request)
     until(lambda: request.marked("started"))
 
     node.kill()
     until(lambda: "Restarting consumer" in worker.said, 30)
     request.mark("go")
     until(lambda: jobs.state(job) == "done")
-    later = [jobs.insert("test.noop", Nothing()) for _ in range(5)]
+    later = [jobs.insert("brokertest.noop", Nothing()) for _ in range(5)]
     node.start()
 
     until(lambda: all(jobs.state(one) == "done" for one in later), 40)
@@ -80,4 +80,4 @@ def test_publishing_to_a_broker_without_memory_ends_within_its_time(rabbit_node:
 
 
 def _tick() -> "Message[object]":
-    return wake_up(LANE, "test.tick")
+    return wake_up(LANE, "brokertest.tick")

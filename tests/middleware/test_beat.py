@@ -29,7 +29,7 @@ def test_a_run_whose_claim_was_taken_is_stopped(
     worker: Embedded, jobs: Jobs, account_id: UUID, database: Database, tmp_path: Path
 ) -> None:
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.hold", request)
+    job = jobs.insert("brokertest.hold", request)
     until(lambda: request.marked("started"))
 
     assert ending.cancel(database, account_id, job, by="an operator") == "accepted"
@@ -44,12 +44,12 @@ def test_an_orphan_claim_is_handed_back_and_costs_no_attempt(
 ) -> None:
     # Given a claim in this worker's name whose answer never arrived
     held = InFolder(folder=tmp_path, name="held")
-    first = jobs.insert("test.hold", held)
+    first = jobs.insert("brokertest.hold", held)
     until(lambda: held.marked("started"))
-    job = jobs.insert("test.note", InFolder(folder=tmp_path))
+    job = jobs.insert("brokertest.note", InFolder(folder=tmp_path))
     worker_id = jobs.row(first).worker_id
     assert worker_id is not None
-    claim = claiming.claim(database, worker_id, LANE, ["test.note"])
+    claim = claiming.claim(database, worker_id, LANE, ["brokertest.note"])
     assert claim is not None
     assert claim.job_id == job
 
@@ -64,7 +64,7 @@ def test_no_pass_starts_while_beats_do_not_arrive(
     worker: Embedded, jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = InFolder(folder=tmp_path)
-    job = jobs.insert("test.passes", request)
+    job = jobs.insert("brokertest.passes", request)
     until(lambda: request.marked("pass"))
     passes = _Growth(tmp_path / "job.pass")
 

@@ -38,7 +38,7 @@ def recording(settings: Settings) -> Iterator[LocalBroker]:
     process = WorkerProcess(settings)
     broker = LocalBroker(middleware=[ClaimJob(process)])
     _Recording.calls = 0
-    _Recording(process, steps()["test.noop"], broker)
+    _Recording(process, steps()["brokertest.noop"], broker)
     worker = Worker(broker, queues={LANE}, worker_threads=1, worker_timeout=50)
     worker.start()
     yield broker
@@ -47,7 +47,7 @@ def recording(settings: Settings) -> Iterator[LocalBroker]:
 
 def test_a_hook_that_raises_does_not_run_the_body(recording: LocalBroker) -> None:
     # The process was never opened: asking it for its database raises, as a bug in the hook would
-    recording.wakes().send(LANE, {"test.noop": 3})
+    recording.wakes().send(LANE, {"brokertest.noop": 3})
 
     until(lambda: recording.wakes().ready(LANE) == 0)
     _processed(recording)
@@ -58,15 +58,15 @@ def test_a_hook_that_raises_does_not_run_the_body(recording: LocalBroker) -> Non
 def test_a_step_without_a_claim_refuses(settings: Settings) -> None:
     put_in_hand(None)
     broker = LocalBroker(middleware=[])
-    actor = StepActor(WorkerProcess(settings), steps()["test.noop"], broker)
+    actor = StepActor(WorkerProcess(settings), steps()["brokertest.noop"], broker)
 
     with pytest.raises(Unclaimed):
         actor()
 
 
 def test_nothing_runnable_is_no_reason_to_run(worker: Embedded, jobs: Jobs) -> None:
-    wake(LANE, "test.noop", 5)
-    job = jobs.insert("test.noop", Nothing())
+    wake(LANE, "brokertest.noop", 5)
+    job = jobs.insert("brokertest.noop", Nothing())
 
     until(lambda: jobs.state(job) == "done")
     assert jobs.row(job).attempts == 1
@@ -77,10 +77,10 @@ def test_a_process_holds_one_suspect_at_a_time(worker: Embedded, jobs: Jobs, tmp
     waits = InFolder(folder=tmp_path, name="waits")
     later = now() + timedelta(hours=1)
     # Given three jobs that lost a worker before, and a healthy one behind them
-    ids = [jobs.insert("test.passes", request, due_at=later) for request in requests]
+    ids = [jobs.insert("brokertest.passes", request, due_at=later) for request in requests]
     jobs.execute("UPDATE jobs SET recoveries = 1, fence = 1 WHERE id = ANY(%s)", ids)
     jobs.execute("UPDATE jobs SET due_at = now()")
-    healthy = jobs.insert("test.note", waits)
+    healthy = jobs.insert("brokertest.note", waits)
 
     until(lambda: jobs.state(healthy) == "done")
     until(lambda: sum(request.marked("started") for request in requests) == 1)
@@ -93,6 +93,6 @@ def test_a_process_holds_one_suspect_at_a_time(worker: Embedded, jobs: Jobs, tmp
 def _processed(broker: LocalBroker) -> None:
     """Wait until the worker has nothing in hand: a last message of its own kind comes after all others."""
     seen: list[int] = []
-    dramatiq.actor(actor_name="test.last", queue_name=LANE, broker=broker)(lambda: seen.append(1))
-    broker.wakes().send(LANE, {"test.last": 1})
+    dramatiq.actor(actor_name="brokertest.last", queue_name=LANE, broker=broker)(lambda: seen.append(1))
+    broker.wakes().send(LANE, {"brokertest.last": 1})
     until(lambda: bool(seen))
