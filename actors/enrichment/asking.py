@@ -4,7 +4,7 @@ Settled is what a person wrote (D10), what the user's own glossary says (D14) an
 whatever has a text already (D7). Caps come later, so the next run asks what this one could not (E17).
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -37,12 +37,11 @@ class LastWord(Protocol):
 
 @dataclass(frozen=True)
 class AskedField:
-    """A field, and which of its two texts are wanted. `known`: the glossary says something of it."""
+    """A field, and which of its two texts are wanted."""
 
     field: Field
     name: bool
     description: bool
-    known: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,6 @@ class AskedOperation:
         )
 
 
-#: A field of the definition: operation key, field key.
-Place = tuple[str, str]
-
 #: What one call asks: the operations of a chunk, or a part of them.
 Operations = tuple[AskedOperation, ...]
 
@@ -106,16 +102,21 @@ class Caps:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is asked after the caps, the texts that found room nowhere, and how many fields the inventory had cut."""
+    """What is asked after caps and budget.
+
+    `beyond` are the texts that found room nowhere; `truncated` those among them that the prompt budget cut, by the
+    operations they were cut from; `cut` counts the fields that the inventory itself had left out.
+    """
 
     operations: Operations
-    missed: frozenset[Thing]
+    beyond: frozenset[Thing]
+    truncated: Mapping[str, frozenset[Thing]]
     cut: int
 
     @property
     def not_asked(self) -> int:
         """Fields that are wanted and not asked (E17)."""
-        return len({one for one, _ in self.missed}) + self.cut
+        return len(fields_of(self.beyond)) + self.cut
 
 
 def wanted(inventory: Inventory, content: MappingContent, wishes: Wishes, user: LastWord) -> Operations:
@@ -172,54 +173,70 @@ def choose(
     identity: Identity,
     caps: Caps,
     *,
-    no_room: Collection[Place] = frozenset(),
+    fit: Callable[[AskedOperation], AskedOperation] = lambda asked: asked,
     is_known: Known = lambda _operation, _field: False,
 ) -> Choice:
-    """Ask each thing once, in the first operation that has room for it (E17).
+    """Ask each thing once, in the first operation that has room for it (E16, E17).
 
     Fields that are one to the merger share one suggestion (E24), so asking them again in every operation that has
     them would only cost tokens. Where there is room for some only, those that the glossary knows go first: a model can
-    say something of them. A field beyond its operation's cap may still be asked in a later one; `no_room` are fields
-    whose operation has no room for them whatever the caps say.
+    say something of them. What is beyond an operation's caps, or what `fit` leaves out of it, may still be asked in a
+    later one.
     """
     taken: set[Thing] = set()
-    missed: set[Thing] = set()
+    wanted: set[Thing] = set()
+    cut_by_budget: dict[str, set[Thing]] = {}
     chosen: list[AskedOperation] = []
 
-    def take(operation: Operation, fields: Sequence[AskedField], cap: int) -> Iterator[AskedField]:
-        room = cap
-        ranked = [replace(asked, known=is_known(operation, asked.field)) for asked in fields]
-        for asked in sorted(ranked, key=lambda asked: not asked.known):
-            fresh = things(identity, operation, asked) - taken
-            if not fresh:
-                continue
-            if room and (operation.key, asked.field.key) not in no_room:
+    def fresh(operation: Operation, fields: Sequence[AskedField], cap: int) -> Iterator[AskedField]:
+        """The first fields that ask something new, with only that asked."""
+        room, here = cap, set[Thing]()
+        for asked in sorted(fields, key=lambda asked: not is_known(operation, asked.field)):
+            new = things(identity, operation, asked) - taken - here
+            if new and room:
                 room -= 1
-                taken.update(fresh)
-                wanted = {which for _, which in fresh}
-                yield replace(asked, name="name" in wanted, description="description" in wanted)
-            else:
-                missed.update(fresh)
+                here |= new
+                which = {text for _, text in new}
+                yield AskedField(asked.field, name="name" in which, description="description" in which)
 
     for asked in operations:
         operation = asked.operation
+        wanted.update(_things(identity, asked))
         statuses: dict[str, list[AskedField]] = {}
         for field in asked.outputs:
             statuses.setdefault(field.field.status, []).append(field)
-        kept = replace(
+        candidate = replace(
             asked,
-            inputs=tuple(take(operation, asked.inputs, caps.per_request)),
-            outputs=tuple(field for fields in statuses.values() for field in take(operation, fields, caps.per_status)),
+            inputs=tuple(fresh(operation, asked.inputs, caps.per_request)),
+            outputs=tuple(field for fields in statuses.values() for field in fresh(operation, fields, caps.per_status)),
         )
+        kept = fit(candidate)
+        taken.update(_things(identity, kept))
+        if kept.size < candidate.size:
+            cut_by_budget[operation.key] = _things(identity, candidate) - _things(identity, kept)
         if kept.size:
             chosen.append(kept)
-    return Choice(tuple(chosen), frozenset(missed - taken), sum(asked.operation.cut for asked in operations))
+    return Choice(
+        tuple(chosen),
+        frozenset(wanted - taken),
+        {key: frozenset(lost) for key, cut in cut_by_budget.items() if (lost := cut - taken)},
+        sum(asked.operation.cut for asked in operations),
+    )
+
+
+def fields_of(texts: Collection[Thing]) -> set[Hashable]:
+    """The fields that texts belong to, as the merger tells them apart."""
+    return {one for one, _ in texts}
 
 
 def things(identity: Identity, operation: Operation, asked: AskedField) -> set[Thing]:
     """What is asked of a field, as the merger tells things apart."""
     one = identity(operation, asked.field)
     return {(one, which) for which, wanted in (("name", asked.name), ("description", asked.description)) if wanted}
+
+
+def _things(identity: Identity, asked: AskedOperation) -> set[Thing]:
+    return {thing for field in asked.fields for thing in things(identity, asked.operation, field)}
 
 
 def halves(operations: Sequence[AskedOperation]) -> tuple[Operations, Operations] | None:

@@ -1,20 +1,20 @@
 """From what a request wants to the plan of its run (E15 to E19); the estimate plans with the same words (D16)."""
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TypeVar
 
 from actors.enrichment import planner, prompts, sense
-from actors.enrichment.asking import Caps, Choice, Identity, Operations, Place, Thing, choose, things
-from actors.enrichment.glossary import Glossary, endpoint
+from actors.enrichment.asking import AskedOperation, Caps, Choice, Operations, choose, fields_of
+from actors.enrichment.glossary import Glossary
 from actors.enrichment.plan import Plan
-from actors.enrichment.planner import Budget, Chunks
+from actors.enrichment.planner import Budget
 from actors.enrichment.prompts import Brief, Prompts
 from base.settings import Settings
 from schema.enrichment.inventory import Field, Inventory, Operation
 from schema.enrichment.payloads import RunWarning, Target
 
-#: Rounds of choosing and fitting; each offers what did not fit to later operations.
-_ROUNDS = 5
+Answer = TypeVar("Answer")
 
 #: Operations named in a warning before they are only counted.
 _LISTED = 5
@@ -44,76 +44,61 @@ def brief(
 def make(wanted: Operations, prompt: Prompts, glossary: Glossary, settings: Settings, *, mapping: bool) -> Plan:
     """The plan: what is wanted, within the caps, in chunks that fit. `mapping`: its own texts are wanted.
 
-    What an operation has no room for is offered to later operations that have the same field, so a few rounds of
-    choosing and fitting leave out only what fits nowhere.
+    Where the prompt is full before any operation, no field is cut for it: that would not help (E16).
     """
     enrichment = settings.semantic_enrichment
-    identity = partial(sense.identity, glossary)
-    caps = Caps(enrichment.max_fields_per_request_body, enrichment.max_fields_per_response_status)
     budget = Budget(
         enrichment.chunk_size_operations, enrichment.max_prompt_characters, settings.llm.max_completion_tokens
     )
+    crowded = prompt.overhead >= budget.prompt_characters
 
     def measure(operations: Operations) -> int:
         return prompts.characters(prompt.chunk(operations, glossary.slice(operations)))
 
-    def is_known(operation: Operation, field: Field) -> bool:
-        return glossary.meaning(operation, field) is not None
+    def fit(asked: AskedOperation) -> AskedOperation:
+        return asked if crowded else planner.truncate(asked, measure, budget)
 
-    def fit(no_room: frozenset[Place]) -> tuple[Choice, Chunks]:
-        choice = choose(wanted, identity, caps, no_room=no_room, is_known=is_known)
-        return choice, planner.plan(choice.operations, measure, prompt.overhead, budget)
-
-    choice, chunks = fit(frozenset())
-    no_room = chunks.truncated
-    for _ in range(_ROUNDS):
-        if not chunks.truncated:
-            break
-        choice, chunks = fit(no_room)
-        no_room |= chunks.truncated
-
-    def texts(operations: Operations) -> set[Thing]:
-        return {
-            thing for asked in operations for one in asked.fields for thing in things(identity, asked.operation, one)
-        }
-
-    missed = {one for one, _ in texts(wanted).difference(*(texts(chunk.operations) for chunk in chunks.chunks))}
-    truncated = _by_operation(wanted, no_room, identity, missed)
-    beyond_caps = len(missed.difference(*truncated.values())) + choice.cut
-    rides = not enrichment.separate_mapping_metadata_pass and bool(chunks.chunks)
+    choice = choose(
+        wanted,
+        _remembered(partial(sense.identity, glossary)),
+        Caps(enrichment.max_fields_per_request_body, enrichment.max_fields_per_response_status),
+        fit=fit,
+        is_known=_remembered(lambda operation, field: glossary.meaning(operation, field) is not None),
+    )
+    chunks = planner.plan(choice.operations, measure, budget)
+    rides = not enrichment.separate_mapping_metadata_pass and bool(chunks)
+    overhead = prompt.overhead if crowded and chunks else None
     return Plan(
         overview=mapping and not rides,
-        chunks=chunks.chunks,
-        not_asked=len(missed) + choice.cut,
-        warnings=tuple(_warnings(chunks.crowded, prompt.overhead, budget, truncated, beyond_caps)),
+        chunks=chunks,
+        not_asked=choice.not_asked,
+        warnings=tuple(_warnings(overhead, budget, choice)),
     )
 
 
-def _by_operation(
-    wanted: Operations, no_room: Collection[Place], identity: Identity, missed: Collection[Hashable]
-) -> dict[str, set[Hashable]]:
-    """What no operation had room for, by the operation that was cut."""
-    cut: dict[str, set[Hashable]] = {}
-    for asked in wanted:
-        operation = asked.operation
-        for one in asked.fields:
-            if (operation.key, one.field.key) in no_room and (thing := identity(operation, one.field)) in missed:
-                cut.setdefault(endpoint(operation), set()).add(thing)
-    return cut
+def _remembered(rule: Callable[[Operation, Field], Answer]) -> Callable[[Operation, Field], Answer]:
+    """The same rule, asked once for each field of the inventory; its fields live as long as the plan is made."""
+    known: dict[int, Answer] = {}
+
+    def ask(operation: Operation, field: Field) -> Answer:
+        if id(field) not in known:
+            known[id(field)] = rule(operation, field)
+        return known[id(field)]
+
+    return ask
 
 
-def _warnings(
-    crowded: bool, overhead: int, budget: Budget, truncated: Mapping[str, Collection[Hashable]], beyond_caps: int
-) -> Iterator[RunWarning]:
-    if crowded:
+def _warnings(overhead: int | None, budget: Budget, choice: Choice) -> Iterator[RunWarning]:
+    if overhead is not None:
         yield RunWarning(
             code="reference_context_exceeds_budget",
             text=f"Before any operation the prompt has {overhead} characters, over its budget of "
             f"{budget.prompt_characters}: rules, mapping and reference go into every chunk whole. Raise "
             "LONGHAUL_SEMANTIC_ENRICHMENT__MAX_PROMPT_CHARACTERS, or let the reference be distilled.",
         )
+    truncated = {key: fields_of(texts) for key, texts in choice.truncated.items()}
     if truncated:
-        places = [f"{place} ({len(lost)})" for place, lost in truncated.items()]
+        places = [f"{' '.join(key.split('::', 2)[:2])} ({len(fields)})" for key, fields in truncated.items()]
         more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
         yield RunWarning(
             code="operation_fields_truncated",
@@ -121,6 +106,7 @@ def _warnings(
             f"fields that are not asked of them: {', '.join(places[:_LISTED])}{more}. "
             "A run with --only-missing asks the next ones.",
         )
+    beyond_caps = len(fields_of(choice.beyond).difference(*truncated.values())) + choice.cut
     if beyond_caps:
         yield RunWarning(
             code="fields_not_asked",

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.enrichment import asking
-from actors.enrichment.asking import AskedOperation, Caps, Place, Thing, Wishes, choose, things, wanted
+from actors.enrichment.asking import AskedOperation, Caps, Thing, Wishes, choose, things, wanted
 from actors.enrichment.glossary import Glossary
 from schema.enrichment.content import MappingContent, Text, from_inventory
 from schema.enrichment.glossary import GlossaryEntry
@@ -111,25 +111,39 @@ def crowded(draw: st.DrawFn) -> tuple[AskedOperation, ...]:
     )
 
 
-no_room = st.sets(st.tuples(st.sampled_from(["GET::/0::", "GET::/1::"]), st.sampled_from(["query||q1", "query||q2"])))
+def first_two(asked: AskedOperation) -> AskedOperation:
+    """A prompt that holds two fields."""
+    return asked.having({item.field.key for item in asked.fields[:2]}, name=asked.name)
 
 
-@given(crowded(), st.integers(1, 6), st.integers(1, 6), no_room)
+@given(crowded(), st.integers(1, 6), st.integers(1, 6), st.booleans())
 def test_every_thing_is_asked_once_or_counted_as_not_asked(
-    whole: tuple[AskedOperation, ...], per_request: int, per_status: int, no_room: set[Place]
+    whole: tuple[AskedOperation, ...], per_request: int, per_status: int, small: bool
 ) -> None:
     def texts(part: tuple[AskedOperation, ...]) -> list[Thing]:
         return [thing for one in part for item in one.fields for thing in things(by_schema, one.operation, item)]
 
-    choice = choose(whole, by_schema, Caps(per_request, per_status), no_room=no_room)
+    choice = choose(whole, by_schema, Caps(per_request, per_status), fit=first_two if small else lambda asked: asked)
     asked_now = texts(choice.operations)
     assert len(asked_now) == len(set(asked_now))
-    assert choice.missed == set(texts(whole)) - set(asked_now)
-    assert not no_room & {(one.operation.key, item.field.key) for one in choice.operations for item in one.fields}
+    assert choice.beyond == set(texts(whole)) - set(asked_now)
+    assert all(lost <= choice.beyond for lost in choice.truncated.values())
+    assert small or not choice.truncated
     for one in choice.operations:
         assert len(one.inputs) <= per_request
         statuses = [item.field.status for item in one.outputs]
         assert all(statuses.count(status) <= per_status for status in statuses)
+
+
+def test_what_does_not_fit_one_operation_is_asked_in_a_later_one() -> None:
+    whole = tuple(asked(operation(f"/{n}", *(field(f"r{m}", schema="Pet") for m in range(5)))) for n in range(3))
+    choice = choose(whole, by_schema, Caps(9, 9), fit=first_two)
+    assert [[item.field.token for item in one.fields] for one in choice.operations] == [
+        ["r0", "r1"],
+        ["r2", "r3"],
+        ["r4"],
+    ]
+    assert (choice.not_asked, choice.truncated) == (0, {})
 
 
 def test_only_missing_filters_before_the_cap_so_the_next_run_asks_the_next_ones() -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.enrichment.asking import AskedOperation, Operations, halves
-from actors.enrichment.planner import TOKENS_PER_FIELD, Budget, completion_tokens, plan
+from actors.enrichment.planner import TOKENS_PER_FIELD, Budget, completion_tokens, plan, truncate
 from tests.enrichment.making import asked, field, operation, query
 
 OVERHEAD = 100
@@ -44,45 +44,56 @@ def keys(part: Operations) -> list[str]:
 
 @given(operations(), budgets)
 def test_every_operation_is_in_exactly_one_chunk_in_its_order(whole: Operations, budget: Budget) -> None:
-    planned = plan(whole, measure, OVERHEAD, budget)
-    assert [key for chunk in planned.chunks for key in keys(chunk.operations)] == keys(whole)
-    assert [chunk.id for chunk in planned.chunks] == [f"c{number}" for number in range(1, len(planned.chunks) + 1)]
+    chunks = plan(whole, measure, budget)
+    assert [key for chunk in chunks for key in keys(chunk.operations)] == keys(whole)
+    assert [thing for chunk in chunks for thing in things(chunk.operations)] == [
+        thing for one in whole for thing in things((one,))
+    ]
+    assert [chunk.id for chunk in chunks] == [f"c{number}" for number in range(1, len(chunks) + 1)]
 
 
 @given(operations(), budgets)
-def test_budgets_hold_or_the_part_can_not_be_made_smaller(whole: Operations, budget: Budget) -> None:
-    for chunk in plan(whole, measure, OVERHEAD, budget).chunks:
+def test_budgets_hold_or_the_part_can_not_be_parted_further(whole: Operations, budget: Budget) -> None:
+    for chunk in plan(whole, measure, budget):
         assert len(chunk.operations) <= budget.operations
         if len(chunk.operations) > 1:
             assert measure(chunk.operations) <= budget.prompt_characters
             assert completion_tokens(chunk.operations) <= budget.completion_tokens
-        elif OVERHEAD < budget.prompt_characters < measure(chunk.operations):
-            [only] = chunk.operations
-            assert len(only.fields) <= 1
-
-
-@given(operations(), budgets)
-def test_fields_are_cut_only_where_nothing_else_helps_and_are_named(whole: Operations, budget: Budget) -> None:
-    planned = plan(whole, measure, OVERHEAD, budget)
-    now = [thing for chunk in planned.chunks for thing in things(chunk.operations)]
-    cut = [f"{operation} {field}" for operation, field in planned.truncated]
-    assert sorted(now + cut) == sorted(things(whole))
-    for chunk in planned.chunks:
-        if {one.operation.key for one in chunk.operations} & {operation for operation, _ in planned.truncated}:
-            assert len(chunk.operations) == 1
-
-
-@given(operations(), budgets)
-def test_an_overhead_that_fills_the_budget_blames_no_field(whole: Operations, budget: Budget) -> None:
-    planned = plan(whole, measure, budget.prompt_characters, budget)
-    assert planned.crowded == bool(whole)
-    assert not planned.truncated
-    assert not plan(whole, measure, budget.prompt_characters - 1, budget).crowded
 
 
 @given(operations(), budgets)
 def test_the_same_question_gives_the_same_plan(whole: Operations, budget: Budget) -> None:
-    assert plan(whole, measure, OVERHEAD, budget) == plan(whole, measure, OVERHEAD, budget)
+    assert plan(whole, measure, budget) == plan(whole, measure, budget)
+
+
+@given(operations(), budgets)
+def test_an_operation_is_cut_as_far_as_it_must_and_no_further(whole: Operations, budget: Budget) -> None:
+    for one in whole:
+        kept = truncate(one, measure, budget)
+        assert kept.operation == one.operation
+        assert set(things((kept,))) <= set(things((one,)))
+        if kept == one:
+            assert measure((one,)) <= budget.prompt_characters or len(one.fields) <= 1
+            continue
+        assert measure((kept,)) <= budget.prompt_characters or len(kept.fields) == 1
+        assert measure((kept,)) + CHARACTERS_PER_THING > budget.prompt_characters, "one more would have fitted"
+
+
+@given(operations(), budgets)
+def test_a_cut_takes_from_inputs_and_each_status_alike(whole: Operations, budget: Budget) -> None:
+    for one in whole:
+        kept = truncate(one, measure, budget)
+        if kept == one:
+            continue
+        groups = {"": (one.inputs, kept.inputs)}
+        for status in ("200", "201"):
+            groups[status] = tuple(  # type: ignore[assignment]
+                tuple(field for field in asked.outputs if field.field.status == status) for asked in (one, kept)
+            )
+        cut = [len(now) for before, now in groups.values() if len(now) < len(before)]
+        whole_ones = [len(now) for before, now in groups.values() if len(now) == len(before)]
+        assert max(cut) - min(cut) <= 1
+        assert all(size <= max(cut) for size in whole_ones)
 
 
 @given(operations().filter(bool))
