@@ -9,7 +9,6 @@ docs/benchmarks.md; exit code 1 when the ratio is below the bar, a job was not d
 
 import argparse
 import json
-import os
 import random
 import signal
 import subprocess
@@ -130,7 +129,7 @@ def drain_raw(where: Servers, kind: str, jobs: int) -> float:
         for _ in range(jobs):
             broker.enqueue(message)
         broker.close()
-    with workers(where, "bench.engine_raw", kind, BENCH_KIND=kind, BENCH_BROKER=where.broker) as folder:
+    with workers(where, kind, "engine_raw", kind, where.broker) as folder:
         return rate(folder, jobs)
 
 
@@ -196,35 +195,25 @@ def order(where: Servers) -> tuple[int, int]:
 @contextmanager
 def stepping(where: Servers, level: str = "WARNING") -> Iterator[Path]:
     """Workers of the ledger's lane. Raw Dramatiq says nothing of a message that went well; nor do these, at WARNING."""
-    env = {
-        "LONGHAUL_BROKER_URL": where.broker,
-        "LONGHAUL_DATABASE_URL": where.database_url,
-        "LONGHAUL_LOGGING__LEVEL": level,
-    }
-    with workers(where, "bench.engine_step", stepped.LANE, **env) as folder:
+    with workers(where, stepped.LANE, "engine_step", where.broker, where.database_url, level) as folder:
         yield folder
 
 
 @contextmanager
-def workers(where: Servers, module: str, lane: str, **env: str) -> Iterator[Path]:
-    """Worker processes that wait for the gate in the folder."""
+def workers(where: Servers, lane: str, module: str, *arguments: str) -> Iterator[Path]:
+    """Worker processes that wait for the gate in the folder. What they run is `serve` of that module of the bench."""
     with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as name:
         folder = Path(name)
-        command = [sys.executable, "-m", "dramatiq", module, "--path", str(ROOT), "--processes", "1"]
-        command += ["--threads", str(THREADS), "-Q", lane]
+        said = ", ".join(repr(one) for one in (*arguments, name))
+        (folder / "served.py").write_text(f"from bench.{module} import serve\n\nserve({said})\n")
+        command = [sys.executable, "-m", "dramatiq", "served", "--path", name, str(ROOT)]
+        command += ["--processes", "1", "--threads", str(THREADS), "-Q", lane]
         started: list[subprocess.Popen[bytes]] = []
         try:
             for number in range(PROCESSES):
                 with (folder / f"log-{number}").open("wb") as log:
                     started.append(
-                        subprocess.Popen(
-                            command,
-                            stdin=subprocess.DEVNULL,
-                            stdout=log,
-                            stderr=log,
-                            cwd=ROOT,
-                            env={**os.environ, **env, "BENCH_FOLDER": name},  # noqa: TID251
-                        )
+                        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
                     )
             _wait(lambda: _consumers(where, lane) == PROCESSES, 60)
             yield folder

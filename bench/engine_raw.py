@@ -1,6 +1,5 @@
 """What raw Dramatiq runs in the engine bench: a no-op, over its own RabbitMQ broker or over ours without the ledger."""
 
-import os
 from pathlib import Path
 
 import dramatiq
@@ -54,8 +53,8 @@ def declare(broker: dramatiq.Broker, lane: str, counting: Counting) -> None:
         counting.count()
 
 
-if "BENCH_FOLDER" in os.environ:  # noqa: TID251  how the bench speaks to its processes
-    kind, url, folder = (os.environ[f"BENCH_{name}"] for name in ("KIND", "BROKER", "FOLDER"))  # noqa: TID251
+def serve(kind: str, url: str, folder: str) -> None:
+    """Make it the broker that `dramatiq` finds."""
     chosen = KINDS[kind](url)
     declare(chosen, kind, Counting(Path(folder)))
     dramatiq.set_broker(chosen)

@@ -1,15 +1,15 @@
 """What the ledger's side runs in the engine bench: a no-op step, with everything that surrounds a step on a server."""
 
 import asyncio
-import os
 from datetime import timedelta
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from base.settings import load
+from base.settings import Settings
 from bench.engine_counting import Counting
 from broker.step import Done, Work, step
+from middleware.standard import use_broker
 
 LANE = "bench"
 TASK = "bench.noop"
@@ -38,8 +38,9 @@ async def noop(_work: Work, _request: Nothing) -> Done:
     return Done()
 
 
-if "BENCH_FOLDER" in os.environ:  # noqa: TID251  how the bench speaks to its processes
-    from middleware.standard import use_broker
-
-    counting = Counting(Path(os.environ["BENCH_FOLDER"]))  # noqa: TID251
-    use_broker(load(), lambda: None)
+def serve(broker: str, database: str, level: str, folder: str) -> None:
+    """Make it the broker that `dramatiq` finds."""
+    global counting  # noqa: PLW0603  the step is a module's, and so is what it counts with
+    counting = Counting(Path(folder))
+    settings = Settings.model_validate({"broker_url": broker, "database_url": database, "logging": {"level": level}})
+    use_broker(settings, lambda: None)
