@@ -20,19 +20,27 @@ class Held:
         claim: what the ledger gave.
         delivery: the message that led to it; None outside a worker.
         hand_over_at: monotonic seconds; from then on the run is asked to hand over, before RabbitMQ takes the message.
+        draining: set, no further pass starts: the process is ending.
         progressed: a checkpoint was stored since the claim, so that handing over gets on.
         outcome: how it ended, for the log.
         started_at: monotonic seconds.
     """
 
-    def __init__(self, claim: Claim, *, delivery: Delivery | None = None, hand_over_at: float = math.inf) -> None:
+    def __init__(
+        self,
+        claim: Claim,
+        *,
+        delivery: Delivery | None = None,
+        hand_over_at: float = math.inf,
+        draining: threading.Event | None = None,
+    ) -> None:
         self.claim = claim
         self.delivery = delivery
         self.hand_over_at = hand_over_at
+        self.draining = draining or threading.Event()
         self.progressed = False
         self.outcome = "unsettled"
         self.started_at = monotonic()
-        self._asked = False
         self._reason: Stop | None = None
         self._run: Run[Any] | None = None
         self._over = False
@@ -42,10 +50,6 @@ class Held:
     def reason(self) -> Stop | None:
         """Why it was stopped; None while nobody stopped it."""
         return self._reason
-
-    def ask_hand_over(self) -> None:
-        """Let it go on to its next pass boundary, and no further."""
-        self._asked = True
 
     def stop(self, reason: Stop) -> None:
         """Stop it where it is. The reason is recorded before the coroutine is cancelled; the first one stays."""
@@ -76,7 +80,7 @@ class Held:
         """
         if self._reason is not None:
             raise self._reason
-        if self._asked or monotonic() >= self.hand_over_at:
+        if self.draining.is_set() or monotonic() >= self.hand_over_at:
             raise HandOver("The run was asked to hand over.")
 
 

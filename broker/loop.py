@@ -28,6 +28,7 @@ class Run(Generic[T]):
         self._threads: set[Future[Any]] = set()
         self._ended: Future[T] = Future()
         self._task: asyncio.Task[T] | None = None
+        self._cancelling = False
         context = contextvars.copy_context()
         context.run(_threads_of_run.set, self._threads)
         loop.call_soon_threadsafe(self._start, coroutine, context)
@@ -45,7 +46,9 @@ class Run(Generic[T]):
 
     def cancel(self) -> None:
         """Cancel the coroutine now, and again each second until it has ended. May be called from any thread."""
-        self._loop.call_soon_threadsafe(self._cancel)
+        if not self._cancelling:
+            self._cancelling = True
+            self._loop.call_soon_threadsafe(self._cancel)
 
     def _start(self, coroutine: Coroutine[Any, Any, T], context: contextvars.Context) -> None:
         self._task = self._loop.create_task(coroutine, context=context)

@@ -85,7 +85,7 @@ class ClaimJob(Middleware):
                 process.held.release_suspect()
         if claim is None:
             return None
-        held = Held(claim, delivery=delivery, hand_over_at=delivery.give_back_at)
+        held = Held(claim, delivery=delivery, hand_over_at=delivery.give_back_at, draining=process.draining)
         process.held.add(held)
         return held
 

@@ -13,7 +13,6 @@ from dramatiq import Broker, MessageProxy, Worker
 from dramatiq.middleware import SkipMessage
 
 from base import logs
-from base.clock import monotonic
 from base.errors import HandOver
 from broker.delivery import Delivery
 from broker.process import WorkerProcess
@@ -21,7 +20,7 @@ from middleware.resident import Resident
 
 log = logs.get(__name__)
 
-#: A claim that was being made when the drain began is found this soon.
+#: A claim that was being made meanwhile is found this soon.
 _LOOK_SECONDS = 0.2
 
 
@@ -79,11 +78,9 @@ class Drain(Resident):
         process = self._process
         process.draining.wait()
         log.info("draining", held=len(process.held.all()))
-        cut_at = monotonic() + process.settings.worker.drain_grace.total_seconds()
+        if self._ended.wait(process.settings.worker.drain_grace.total_seconds()):
+            return
+        process.ending.set()
         while not self._ended.wait(_LOOK_SECONDS):
             for held in process.held.all():
-                held.ask_hand_over()
-                if monotonic() >= cut_at:
-                    held.stop(HandOver("The worker is ending and could not wait for the pass."))
-            if monotonic() >= cut_at:
-                process.ending.set()
+                held.stop(HandOver("The worker is ending and could not wait for the pass."))
