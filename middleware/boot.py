@@ -18,7 +18,6 @@ from broker.process import SQL_THREADS, WorkerProcess
 from broker.rabbit import RabbitBroker
 from broker.step import steps
 from middleware.resident import Resident
-from schema.engine import Database
 from schema.opening import open_database
 
 log = logs.get(__name__)
@@ -60,7 +59,10 @@ class Boot(Resident):
         broker.check(lanes)
         broker.on_refusal = _end
         database = open_database(settings)
-        refuse_other_schema(database)
+        # Brings the migration tool along, which nothing else here needs.
+        from schema.migrate import require_current  # noqa: PLC0415
+
+        require_current(database)
         self._process.open(database, broker, lanes)
 
 
@@ -107,18 +109,6 @@ def refuse_long_steps(settings: Settings, lanes: Collection[str]) -> None:
                 f"{settings.broker.ack_margin.total_seconds():g} s. Raise LONGHAUL_BROKER__ACK_TIMEOUT, and the "
                 "broker's consumer_timeout with it."
             )
-
-
-def refuse_other_schema(database: Database) -> None:
-    """Code and tables go together."""
-    from schema.migrate import head, revision  # noqa: PLC0415  brings the migration tool along, needed only here
-
-    there = revision(database)
-    if there != head():
-        raise Misconfigured(
-            f"The database's schema is at {there or 'nothing'}, this version needs {head()}: it was not migrated. "
-            "Run `./longhaul migrate`."
-        )
 
 
 def _end(_sentence: str) -> None:

@@ -15,13 +15,13 @@ READY = "Worker process is ready for action."
 
 
 class WorkerUnderTest:
-    """One `dramatiq` command with its worker process."""
+    """One `dramatiq` command with its worker process, or another program of that kind."""
 
-    def __init__(self, log: Path, env: Mapping[str, str], *arguments: str) -> None:
+    def __init__(self, log: Path, env: Mapping[str, str], *arguments: str, program: str = "dramatiq") -> None:
         self._log = log
         with log.open("wb") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "dramatiq", *arguments],
+                [Path(sys.executable).parent / program, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
