@@ -33,6 +33,9 @@ NESTED = "__"
 #: RabbitMQ looks at unacked messages once per tick, so a delivery may live this much longer than its timeout.
 BROKER_TICK = timedelta(seconds=60)
 
+#: Threads that run SQL and other blocking calls for a process's coroutines, beside its worker threads.
+SQL_THREADS = 8
+
 
 def _seconds(value: Any) -> Any:
     """A bare number is a count of seconds, as the sources write it."""
@@ -250,6 +253,12 @@ class Settings(BaseSettings):
                 f"a run is called abandoned after {_span(recovery.stale_run_threshold)} of silence but reports only "
                 f"every {_span(recovery.heartbeat_interval)}: a few missed beats would take a live run. "
                 "Raise STALE_RUN_THRESHOLD to at least three HEARTBEAT_INTERVALs"
+            )
+        if self.database.pool_size < self.worker.threads + SQL_THREADS:
+            yield (
+                f"{self.worker.threads} worker threads need {self.worker.threads + SQL_THREADS} connections to the "
+                f"database, but a process may hold {self.database.pool_size}. Raise DATABASE__POOL_SIZE, or lower "
+                "WORKER__THREADS"
             )
         if recovery.progress_stall_threshold <= self.slowest_pass:
             yield (

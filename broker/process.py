@@ -13,7 +13,7 @@ from uuid import UUID
 from base import logs
 from base.clock import monotonic
 from base.errors import Misconfigured
-from base.settings import Settings
+from base.settings import SQL_THREADS, Settings
 from broker import signals, wake
 from broker.held import Registry
 from broker.loop import Loop
@@ -26,9 +26,6 @@ from schema.engine import Database, DatabaseAway
 T = TypeVar("T")
 
 log = logs.get(__name__)
-
-#: Threads that run SQL and other blocking calls for coroutines.
-SQL_THREADS = 8
 
 #: Beats that may be missing before no run starts a pass.
 _SILENT_BEATS = 2

@@ -13,8 +13,8 @@ from dramatiq import Broker, Worker
 
 from base import logs
 from base.errors import LonghaulError, Misconfigured
-from base.settings import Settings
-from broker.process import SQL_THREADS, WorkerProcess
+from base.settings import SQL_THREADS, Settings
+from broker.process import WorkerProcess
 from broker.rabbit import RabbitBroker
 from broker.step import steps
 from middleware.resident import Resident

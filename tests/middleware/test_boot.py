@@ -20,7 +20,11 @@ ONE = ("--processes", "1", "--threads", "2", "-Q", "test")
         (("--processes", "1"), {}, "A worker process serves one lane: start `dramatiq actors"),
         (("--processes", "1", "-Q", "tset"), {}, "There is no lane tset. The lanes are test, upkeep."),
         (("--processes", "2", "-Q", "test"), {}, "Longhaul runs one process with several threads"),
-        (ONE, {"LONGHAUL_DATABASE__POOL_SIZE": "4"}, "2 threads need 10 connections to the database"),
+        (
+            ONE,
+            {"LONGHAUL_DATABASE__POOL_SIZE": "9", "LONGHAUL_WORKER__THREADS": "1"},
+            "2 threads need 10 connections to the database",
+        ),
         (ONE, {"LONGHAUL_BROKER_URL": ""}, "LONGHAUL_BROKER_URL is not set"),
         (ONE, {"LONGHAUL_BROKER_URL": "amqp://guest:s3cret@127.0.0.1:1/x"}, "does not answer: Connection refused."),
         (ONE, {"LONGHAUL_BROKER_URL": "amqp://guest:s3/cret@127.0.0.1/x"}, "LONGHAUL_BROKER_URL can't be read"),
