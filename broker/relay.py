@@ -47,8 +47,8 @@ class Relay:
             LonghaulError: database or broker could not be asked.
         """
         waking.promote_due(self._database, lane)
-        # Sent while the lane is locked: two relays that count alike would both send. The transaction reads, and holds
-        # neither row nor snapshot meanwhile.
+        # Sent while the lane is locked, the one network call inside a transaction (docs/decisions/0019): of two relays
+        # that count alike both would send. It is read-only, and holds neither row nor snapshot meanwhile.
         with waking.turn(self._database, lane, limit=self._target) as runnable:
             if not runnable:
                 return 0

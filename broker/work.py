@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 from sqlalchemy import Connection
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from base import logs
 from broker.held import Held
@@ -88,8 +88,8 @@ class Work:
     async def checkpoint(self, write: Callable[[Connection], T]) -> T | None:
         """Store what a pass brought, in a transaction of its own, so that it is never paid for again (I7).
 
-        A database that is away is waited for. A row the database refuses is logged, and the run goes on without that
-        checkpoint (E30): the answer is None.
+        A database that is away is waited for. A row the database refuses, for whatever reason, is logged, and the run
+        goes on without that checkpoint (E30): the answer is None.
 
         Raises:
             ClaimLost: the claim is no longer held; nothing was written.
@@ -112,7 +112,7 @@ class Work:
     async def _store(self, write: Callable[[Connection], T], *, finishes_pass: bool) -> T | None:
         try:
             stored = await self._when_there("store", lambda: running.checkpoint(self.database, self.claim, write))
-        except (DataError, IntegrityError) as error:
+        except DBAPIError as error:
             # Its further lines, and a traceback, would show the row.
             why = str(error.orig).split("\n", 1)[0]
             log.error("a checkpoint was refused; the run goes on without it", error=why)  # noqa: TRY400
