@@ -12,6 +12,7 @@ from tests.services.postgres import Clone, plain
 Start = Callable[..., WorkerUnderTest]
 
 ONE = ("--processes", "1", "--threads", "2", "-Q", "test")
+TWELVE = ("--processes", "1", "--threads", "12", "-Q", "test")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,8 @@ def test_a_start_that_can_not_work_is_refused(
     assert sentence in worker.said
     assert "Traceback" not in worker.said
     assert "cret@" not in worker.said
-    assert READY not in worker.said or "2" in line
+    # Of two processes the first may have been ready before the second refused
+    assert READY not in worker.said or "2" in line[:2]
 
 
 def test_queues_made_otherwise_are_named_once(start: Start, lane: Lane) -> None:
