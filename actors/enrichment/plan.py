@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from actors.enrichment.asking import AskedOperation
+from actors.enrichment.asking import AskedField, AskedOperation
 from actors.enrichment.planner import Chunk
 from schema.enrichment.payloads import RunWarning
 
@@ -28,12 +28,21 @@ class Plan:
         return self.overview + len(self.chunks)
 
 
+class _StoredField(NamedTuple):
+    """A field by its key, and which of its texts are asked."""
+
+    key: str
+    name: bool
+    description: bool
+
+
 class _StoredOperation(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     key: str
     name: bool
-    fields: tuple[str, ...]
+    #: In the order they are asked: the prompt, and with it the identity of its pass, depends on that.
+    fields: tuple[_StoredField, ...]
 
 
 class _StoredChunk(BaseModel):
@@ -53,7 +62,7 @@ class _StoredPlan(BaseModel):
 
 
 def to_json(plan: Plan) -> dict[str, Any]:
-    """The plan as ordered identities: kind, operation keys, field keys."""
+    """The plan as ordered identities: kind, operation keys, field keys with the texts that are asked."""
     return _StoredPlan(
         overview=plan.overview,
         chunks=tuple(
@@ -63,7 +72,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
                     _StoredOperation(
                         key=asked.operation.key,
                         name=asked.name,
-                        fields=tuple(one.field.key for one in asked.fields),
+                        fields=tuple(_StoredField(one.field.key, one.name, one.description) for one in asked.fields),
                     )
                     for asked in chunk.operations
                 ),
@@ -93,8 +102,11 @@ def from_json(stored: Mapping[str, Any] | None, wanted: Sequence[AskedOperation]
 
 def _again(asked: AskedOperation, stored: _StoredOperation) -> AskedOperation:
     """The operation as it was planned; a field that is no longer known makes the plan unreadable."""
-    keys = frozenset(stored.fields)
-    found = asked.having(keys, name=stored.name)
-    if len(found.fields) != len(keys):
-        raise KeyError(asked.operation.key)
-    return found
+    known = {one.field.key: one.field for one in asked.fields}
+    fields = [AskedField(known[one.key], one.name, one.description) for one in stored.fields]
+    return AskedOperation(
+        asked.operation,
+        stored.name,
+        tuple(one for one in fields if one.field.direction == "input"),
+        tuple(one for one in fields if one.field.direction == "output"),
+    )

@@ -1,10 +1,12 @@
 """The plan as it is kept for a resumed run: D5, E30."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from actors.enrichment import plan
+from actors.enrichment.asking import AskedField
 from actors.enrichment.plan import Plan
 from actors.enrichment.planner import Chunk
 from schema.enrichment.payloads import RunWarning
@@ -22,6 +24,17 @@ PLAN = Plan(
 def test_a_kept_plan_asks_the_same() -> None:
     assert plan.from_json(plan.to_json(PLAN), WANTED) == PLAN
     assert PLAN.items == 3
+
+
+def test_a_kept_plan_keeps_order_and_which_texts_are_asked() -> None:
+    first, second = (
+        AskedField(field("x"), name=True, description=False),
+        AskedField(field("y"), name=False, description=True),
+    )
+    whole = operation("/a", field("x"), field("y"))
+    planned = replace(asked(whole), outputs=(second, first))
+    made = Plan(overview=False, chunks=(Chunk("c1", (planned,)),), not_asked=0, warnings=())
+    assert plan.from_json(plan.to_json(made), (asked(whole),)) == made
 
 
 @pytest.mark.parametrize("stored", [None, {}, {"overview": 3}, {**plan.to_json(PLAN), "new_in_the_next_version": 1}])

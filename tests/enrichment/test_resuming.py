@@ -45,7 +45,7 @@ class Interrupting:
 
     async def __call__(self, exchange: Exchange) -> None:
         if self._held is not None and len(self._model.requests) >= self._after:
-            self._held.ask_hand_over()
+            self._held.draining.set()
         await self._answer(exchange)
 
 
@@ -65,6 +65,21 @@ def unbroken(bench: Bench, folder: Path, *references: tuple[str, str]) -> list[b
 def asked(received: Received) -> str:
     """The question itself: the facts at the end of the prompt."""
     return received.user[received.user.rindex("```json") :]
+
+
+def test_what_a_chunk_asks_keeps_its_order_over_an_interruption(
+    database: Database, account_id: Any, model: LlmServer, set_to: Set
+) -> None:
+    """Fields that a reference knows are asked first, whatever the definition's order (E17)."""
+    set_to(semantic_enrichment__chunk_size_operations=1)
+    bench = Bench.of(database, account_id, definition({"/a": ["QtrNc", "CwpX"], "/b": ["PdwIds", "FacSic"]}))
+    reference = ("dictionary.csv", "Field,Description\nCwpX,Who holds the permit.\nFacSic,What it makes.\n")
+    model.default = interrupting = Interrupting(model)
+    requested = bench.ask(reference, targets=("output_field_names",))
+    bench.work(during=interrupting.after(1))
+    bench.work()
+    assert bench.run(requested).state == "Completed"
+    assert len(model.requests) == 2
 
 
 @pytest.mark.parametrize("requests", [1, 2, 3, 5])
@@ -94,7 +109,7 @@ def test_one_pass_in_each_claim_is_enough(bench: Bench, model: LlmServer) -> Non
 
 def test_a_handover_that_finished_nothing_counts_against_the_run(bench: Bench, model: LlmServer) -> None:
     requested = bench.ask()
-    claims = [bench.work(during=Held.ask_hand_over) for _ in range(4)]
+    claims = [bench.work(during=lambda held: held.draining.set()) for _ in range(4)]
     assert [claim.recoveries for claim in claims] == [0, 1, 2, 3]
     run = bench.run(requested)
     assert (run.state, run.reason) == ("Failed", "recovery_exhausted")
