@@ -114,7 +114,7 @@ def test_embedded_a_handover_leaves_the_run_open_and_the_next_worker_resumes_it(
     with actors.running(load(), bench.database, [LANE]) as worker:
         model.wait_for(lambda: len(model.requests) == 3)
         worker.ask_handover()
-        until(lambda: all(held._asked for held in worker._process.held.all()))
+        until(lambda: all(held.draining.is_set() for held in worker._process.held.all()))
         hold.open()
         assert worker.idle(30)
     run = bench.run(requested)
