@@ -5,12 +5,13 @@ changed plan, prompt or model therefore can't replay the wrong answer; it finds 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from actors.enrichment.questions import Answer, Answered, GivenUp, Question, TooLarge
 from base import logs
 from clients.llm.model import Ask
 from schema.enrichment.passes import Kind
@@ -34,6 +35,20 @@ class Checkpoint(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """The form it is stored in."""
         return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+
+def checkpoint_of(
+    question: Question[Answer], ended: Answered[Answer] | TooLarge | GivenUp, key: Callable[[Question[Answer]], str]
+) -> Checkpoint | None:
+    """What the end of a pass leaves to a resumed run; None: it asks again. `key` makes pass keys."""
+    match ended:
+        case Answered():
+            return Checkpoint(answer=ended.answer.model_dump(mode="json", exclude_defaults=True))
+        case TooLarge(silent) if parts := question.parts():
+            return Checkpoint(split_into=tuple(key(part) for part in parts), silent=silent)
+        case TooLarge() | GivenUp() if question.keeps_failure:
+            return Checkpoint(unusable=ended.why)
+    return None
 
 
 def pass_key(kind: Kind, operations: Sequence[str], provider: str, model: str, ask: Ask) -> str:

@@ -12,7 +12,7 @@ from actors.enrichment import answers
 from actors.enrichment.answers import DigestAnswer
 from actors.enrichment.passes import Passes
 from actors.enrichment.prompts import Prompts
-from actors.enrichment.questions import Answered, GivenUp, Question
+from actors.enrichment.questions import Answered, Question
 from actors.enrichment.reference.lookup import lookup
 from actors.enrichment.reference.text import joined
 from base.settings import SemanticEnrichment
@@ -110,7 +110,7 @@ async def distil(
     )
     distilled = ended.answer.entries if isinstance(ended, Answered) else ()
     if not distilled and (not looked.entries or not isinstance(ended, Answered)):
-        why = f": {ended.why}" if isinstance(ended, GivenUp) else ""
+        why = "" if isinstance(ended, Answered) else f": {ended.why}"
         return Known(looked.entries, verbatim, (*looked.warnings, *warnings, _not_distilled(why)))
     kept, cut = within(distilled, settings.max_reference_digest_characters)
     return Known((*looked.entries, *kept), "", (*looked.warnings, *warnings, *_truncated(cut, settings)))

@@ -15,7 +15,7 @@ from actors.enrichment.passes import Passes
 from actors.enrichment.plan import OVERVIEW, Plan
 from actors.enrichment.planner import Chunk
 from actors.enrichment.progress import Board
-from actors.enrichment.questions import Answered, GivenUp, Question, TokensSpent
+from actors.enrichment.questions import Answered, Question, TokensSpent
 from base.errors import HandOver
 from clients.llm.errors import RefusingModel
 from clients.llm.model import Ask
@@ -95,7 +95,7 @@ class Execution:
         if isinstance(ended, Answered):
             self._outcome.overview = ended.pass_key, ended.answer
         else:
-            self._outcome.failures[OVERVIEW] = ended.why if isinstance(ended, GivenUp) else _TOO_LONG
+            self._outcome.failures[OVERVIEW] = ended.why
         await self._board.item_ended(well=isinstance(ended, Answered), next_up=self._label_after(None))
 
     async def _ask_chunks(self) -> None:
@@ -160,6 +160,3 @@ def _raise_the_gravest(ends: Sequence[BaseException | None]) -> None:
     gravest = max(ends, key=_gravity, default=None)
     if gravest is not None and _gravity(gravest):
         raise gravest
-
-
-_TOO_LONG = "The prompt or its answer is too long for this model."

@@ -3,7 +3,6 @@ checkpoint (E21, E29). What a resumed run replays costs nothing and writes nothi
 """
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from actors.enrichment.attempts import Attempts, Patience, attempt
-from actors.enrichment.checkpoints import Checkpoint, Checkpoints, pass_key
+from actors.enrichment.checkpoints import Checkpoint, Checkpoints, checkpoint_of, pass_key
 from actors.enrichment.cleaning import storable
 from actors.enrichment.questions import Answer, Answered, GivenUp, Question, TokensSpent, TooLarge
 from base import clock, logs
@@ -105,24 +104,8 @@ class Passes:
     ) -> None:
         """Log the pass with its checkpoint and its cost, in one transaction; also when it failed."""
         self.usage += tried.usage
-        checkpoint, parts = None, question.parts() if isinstance(ended, TooLarge) else ()
-        status: Status = "failed"
-        error: str | None = None
-        counts: Mapping[str, int] = {}
-        match ended:
-            case Answered():
-                status = "completed"
-                checkpoint = Checkpoint(answer=ended.answer.model_dump(mode="json", exclude_defaults=True))
-                counts = question.count(ended.answer)
-            case TooLarge(silent):
-                error = "The answer or the prompt was too long; " + ("asked in parts." if parts else "can't be parted.")
-                if parts:
-                    status = "split"
-                    checkpoint = Checkpoint(split_into=tuple(self.key(part) for part in parts), silent=silent)
-            case GivenUp(why):
-                error = why
-                if question.keeps_failure:
-                    checkpoint = Checkpoint(unusable=why)
+        checkpoint = checkpoint_of(question, ended, self.key)
+        status, error = _logged(ended, checkpoint)
         forgotten = key in self.checkpoints
         row = Pass(
             pass_key=key,
@@ -133,7 +116,7 @@ class Passes:
             prompt=_SEPARATOR.join(message.content for message in question.ask.messages),
             raw_output=None if tried.raw_output is None else storable(tried.raw_output),
             answer=None if checkpoint is None else checkpoint.to_json(),
-            suggestions=counts,
+            suggestions=question.count(ended.answer) if isinstance(ended, Answered) else {},
             input_tokens=tried.usage.input_tokens,
             output_tokens=tried.usage.output_tokens,
             usage_source="estimated" if tried.usage.estimated else "reported",
@@ -176,3 +159,12 @@ class Passes:
             pass  # the database is away or the claim is: the next pass boundary deals with it
         finally:
             self._pulse = None
+
+
+def _logged(ended: Answered[Answer] | TooLarge | GivenUp, checkpoint: Checkpoint | None) -> tuple[Status, str | None]:
+    """Status and error of a pass in the run's log (E21)."""
+    if isinstance(ended, Answered):
+        return "completed", None
+    if checkpoint is not None and checkpoint.split_into is not None:
+        return "split", f"{ended.why} It is asked in parts."
+    return "failed", ended.why

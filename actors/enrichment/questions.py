@@ -45,6 +45,11 @@ class TooLarge:
 
     silent: bool = False
 
+    @property
+    def why(self) -> str:
+        """What became of a question that has no parts."""
+        return "The prompt or its answer is too long for this model."
+
 
 @dataclass(frozen=True)
 class GivenUp:

@@ -17,7 +17,7 @@ from schema.enrichment import passes
 from tests.enrichment.conftest import Set
 from tests.enrichment.working import Bench, definition
 from tests.fakes.llm_enriching import enriched, enriching
-from tests.fakes.llm_replies import Answer, prose
+from tests.fakes.llm_replies import Answer, prose, too_long
 from tests.fakes.llm_server import Exchange, LlmServer, Received, Reply
 
 REFERENCE = ("notes.txt", "CwpX0: Who holds the permit.")
@@ -195,6 +195,22 @@ def test_an_unusable_digest_is_not_asked_for_again(bench: Bench, model: LlmServe
     assert [one.kind for one in bench.passes(requested)] == ["digest", *["chunk"] * 4]
     assert len(model.requests) == 5
     assert all("Who holds the permit" in one.prompt for one in model.requests)
+
+
+@pytest.mark.parametrize("reply", [too_long, lambda: Answer(enriched, finish="length")], ids=["prompt", "answer"])
+def test_a_digest_that_is_too_large_is_not_asked_for_again(
+    bench: Bench, model: LlmServer, reply: Callable[[], Reply]
+) -> None:
+    model.default = interrupting = Interrupting(model)
+    model.then(reply())
+    requested = bench.ask(REFERENCE, targets=("endpoint_names",))
+    bench.work(during=interrupting.after(3))
+    bench.work()
+    assert [one.kind for one in bench.passes(requested)] == ["digest", *["chunk"] * 4]
+    assert len(model.requests) == 5
+    [warning] = bench.run(requested).warnings
+    assert warning.code == "reference_not_distilled"
+    assert "too long for this model" in warning.text
 
 
 def test_a_split_and_a_half_answer_are_remembered(
