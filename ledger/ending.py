@@ -53,7 +53,9 @@ def complete(
         )
         return
     with database.account(claim.account_id) as connection:
-        row = fencing.refuse_stale(endings.complete(connection, claim.job_id, claim.fence, reason, json))
+        row = fencing.refuse_stale(
+            endings.complete(connection, claim.account_id, claim.job_id, claim.fence, reason=reason, result=json)
+        )
         if write is not None:
             write(connection)
         for wanted in follow_ups:

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from base.errors import Conflict, LonghaulError
+from base.errors import Conflict, LonghaulError, Misconfigured
 from base.ids import uuid7
 from ledger.policy import GATE_MARK, Policy, policy
 from schema.ledger import jobs
@@ -128,6 +128,8 @@ def _new(
     payload: str = "",
 ) -> jobs.NewJob:
     gate = gate or declared.gate
+    if gate is not None and GATE_MARK in gate:
+        raise Misconfigured(f"A gate can't be named {gate!r}: the name must not hold {GATE_MARK!r}.")
     return jobs.NewJob(
         id=job_id or uuid7(),
         account_id=account_id,

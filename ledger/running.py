@@ -35,5 +35,7 @@ def checkpoint(database: Database, claim: Claim, write: Callable[[Connection], T
         DatabaseAway: it can't be written now.
     """
     with database.account(claim.account_id) as connection:
-        fencing.refuse_stale(jobs.progress(connection, claim.job_id, claim.fence, None, None))
+        fencing.refuse_stale(
+            jobs.progress(connection, claim.account_id, claim.job_id, claim.fence, done=None, total=None)
+        )
         return write(connection)

@@ -18,12 +18,13 @@ from sqlalchemy import URL, Connection, Dialect, Engine, TextClause, create_engi
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, PoolProxiedConnection
 
 from base.errors import Misconfigured, Transient
 from base.settings import DatabaseLimits
 
 Driver = psycopg.Connection[tuple[Any, ...]]
+Rows = list[tuple[Any, ...]]
 Role = Literal["longhaul_engine", "longhaul_app"]
 
 #: Works for all accounts: claim, relay, beat, sweeps.
@@ -40,21 +41,6 @@ _TCP_USER_TIMEOUT = 10_000
 @lru_cache(maxsize=256)
 def _compiled(statement: TextClause) -> str:
     return str(statement.compile(dialect=_DIALECT))
-
-
-class Trip:
-    """Statements that travel together and commit together, in one round trip: what two words over a wire need."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-
-    def send(self, statement: TextClause, parameters: Mapping[str, object]) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Queue a statement. Its rows are fetched after the block; no statement can use what an earlier answered."""
-        return self._driver.execute(_compiled(statement), parameters)
-
-    def say(self, statement: str) -> None:
-        """Queue a statement without parameters whose rows nobody wants."""
-        self._driver.execute(statement)
 
 
 class DatabaseAway(Transient):
@@ -108,18 +94,13 @@ class Database:
         with self._transaction(self._app, f"BEGIN; {enter_account(account_id)}") as connection:
             yield connection
 
-    @contextmanager
-    def engine_trip(self) -> Iterator[Trip]:
-        """One transaction over all accounts whose statements travel together."""
-        with self._trip(self._engine) as trip:
-            yield trip
+    def ask_engine(self, statement: TextClause, parameters: Mapping[str, object]) -> Rows:
+        """The rows of one statement over all accounts: a transaction of its own, in one round trip."""
+        return self._ask(self._engine, statement, parameters)
 
-    @contextmanager
-    def account_trip(self, account_id: UUID) -> Iterator[Trip]:
-        """One transaction inside one account whose statements travel together."""
-        with self._trip(self._app) as trip:
-            trip.say(enter_account(account_id))
-            yield trip
+    def ask_app(self, statement: TextClause, parameters: Mapping[str, object]) -> Rows:
+        """The rows of one statement as `longhaul_app`, in one round trip: a function that enters its account itself."""
+        return self._ask(self._app, statement, parameters)
 
     @contextmanager
     def login(self) -> Iterator[Connection]:
@@ -140,7 +121,7 @@ class Database:
     @contextmanager
     def _transaction(self, pool: Engine, opening: str) -> Iterator[Connection]:
         with self._held(), _away(), pool.connect() as connection:
-            driver = _driver(connection)
+            driver = _driver(connection.connection)
             with _given_up_if_broken(connection):
                 driver.execute(opening, prepare=False)
                 # Left by an exception, the connection rolls back on its way into the pool.
@@ -148,13 +129,18 @@ class Database:
                 if driver.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
                     raise RuntimeError("nothing was committed: a statement failed in it and was swallowed")
 
-    @contextmanager
-    def _trip(self, pool: Engine) -> Iterator[Trip]:
-        with self._held(), _away(), pool.connect() as connection:
+    def _ask(self, pool: Engine, statement: TextClause, parameters: Mapping[str, object]) -> Rows:
+        with self._held(), _away():
+            connection = pool.raw_connection()
             driver = _driver(connection)
-            # Without a BEGIN, what is sent before one Sync is one transaction to the server.
-            with _given_up_if_broken(connection), driver.pipeline():
-                yield Trip(driver)
+            try:
+                return driver.execute(_compiled(statement), parameters, prepare=True).fetchall()
+            except psycopg.Error as error:
+                if driver.broken:
+                    connection.invalidate(error)
+                raise
+            finally:
+                connection.close()
 
     @contextmanager
     def _held(self) -> Iterator[None]:
@@ -180,6 +166,8 @@ class Database:
         return {
             # Transactions are opened and closed above, each with one round trip less than the driver's own.
             "isolation_level": "AUTOCOMMIT",
+            # A transaction that was left by an exception is rolled back when its connection is closed.
+            "pool_reset_on_return": None,
             # Rows carry people's data; errors carry rows.
             "hide_parameters": True,
             "connect_args": {
@@ -214,7 +202,7 @@ def _refuse_the_dead(driver: Driver, _record: object, _proxy: object) -> None:
 
 @contextmanager
 def _given_up_if_broken(connection: Connection) -> Iterator[None]:
-    driver = _driver(connection)
+    driver = _driver(connection.connection)
     try:
         yield
     except BaseException as error:
@@ -228,8 +216,8 @@ def _address(url: str) -> URL:
     return make_url(url).set(drivername="postgresql+psycopg")
 
 
-def _driver(connection: Connection) -> Driver:
-    driver: Driver | None = connection.connection.driver_connection
+def _driver(connection: PoolProxiedConnection) -> Driver:
+    driver: Driver | None = connection.driver_connection
     assert driver is not None  # noqa: S101  it is open: it was just taken from its pool
     return driver
 

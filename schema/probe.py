@@ -17,7 +17,11 @@ _OWNED = text(
     "WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relowner = CAST(session_user AS regrole)"
 )
 _ROLE = text("SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = :role)")
-_MEMBER = text("SELECT pg_has_role(session_user, CAST(:role AS name), 'MEMBER')")
+# Since 16 one can be a member of a role that one may only give away.
+_MEMBER = text(
+    "SELECT pg_has_role(session_user, CAST(:role AS name), "
+    "CASE WHEN CAST(current_setting('server_version_num') AS integer) < 160000 THEN 'MEMBER' ELSE 'SET' END)"
+)
 _IDLE_LIMIT = text("SELECT current_setting('idle_in_transaction_session_timeout')")
 
 
@@ -66,7 +70,7 @@ def _complaints(connection: Connection, version: int) -> list[str]:
         if not connection.execute(_ROLE, {"role": role}).scalar_one():
             found.append(f"{_CANNOT_WORK} {role}: there is no such role. Run ./longhaul migrate.")
         elif not connection.execute(_MEMBER, {"role": role}).scalar_one():
-            found.append(f"{_CANNOT_WORK} {role}: it is no member of it. Run ./longhaul migrate.")
+            found.append(f"{_CANNOT_WORK} {role}: it may not enter it. Run ./longhaul migrate.")
     if connection.execute(_IDLE_LIMIT).scalar_one() == "0":
         found.append(
             f"The login role {login.rolname} may leave transactions open for ever, which slows every claim: "

@@ -17,19 +17,7 @@ ENDED_COLUMNS = (
 )
 
 _COMPLETE = text(
-    f"""
-    WITH ended AS (
-        UPDATE jobs j SET state = 'done', reason = :reason, error = NULL, finished_at = clock_timestamp()
-        WHERE j.id = :job_id AND j.fence = :fence AND j.state = 'running'
-        RETURNING {ENDED_COLUMNS}, j.bucket
-    ), freed AS (
-        UPDATE gate_slots s SET job_id = NULL FROM ended e WHERE s.job_id = e.id AND e.bucket <> e.task
-    ), stored AS (
-        UPDATE job_bodies b SET result = CAST(:result AS jsonb) FROM ended e
-        WHERE b.job_id = e.id AND CAST(:result AS jsonb) IS NOT NULL
-    )
-    SELECT {ENDED_COLUMNS} FROM ended j
-    """  # noqa: S608  the columns are ours
+    f"SELECT {ENDED_COLUMNS} FROM complete_job(:account_id, :job_id, :fence, :reason, CAST(:result AS jsonb)) AS j"  # noqa: S608  the columns are ours
 )
 
 _FAIL = text(
@@ -88,11 +76,10 @@ class EndedRow(NamedTuple):
 
 
 def complete(
-    connection: Connection, job_id: UUID, fence: int, reason: str | None, result: str | None
+    connection: Connection, account_id: UUID, job_id: UUID, fence: int, *, reason: str | None, result: str | None
 ) -> EndedRow | None:
     """End a run as done, free its slot, store its result (JSON text); None when the fence is stale."""
-    parameters = {"job_id": job_id, "fence": fence, "reason": reason, "result": result}
-    row = connection.execute(_COMPLETE, parameters).one_or_none()
+    row = connection.execute(_COMPLETE, _complete(account_id, job_id, fence, reason, result)).one_or_none()
     return None if row is None else EndedRow(*row)
 
 
@@ -100,9 +87,13 @@ def complete_alone(
     database: Database, account_id: UUID, job_id: UUID, fence: int, *, reason: str | None, result: str | None
 ) -> bool:
     """The same as a transaction of its own, in one round trip."""
-    with database.account_trip(account_id) as trip:
-        sent = trip.send(_COMPLETE, {"job_id": job_id, "fence": fence, "reason": reason, "result": result})
-    return sent.rowcount == 1
+    return bool(database.ask_app(_COMPLETE, _complete(account_id, job_id, fence, reason, result)))
+
+
+def _complete(
+    account_id: UUID, job_id: UUID, fence: int, reason: str | None, result: str | None
+) -> dict[str, UUID | int | str | None]:
+    return {"account_id": account_id, "job_id": job_id, "fence": fence, "reason": reason, "result": result}
 
 
 def fail(

@@ -47,15 +47,7 @@ _OPEN_WITH_KEY = text(
     "SELECT id FROM jobs WHERE account_id = :account_id AND key = :key AND state IN ('pending', 'running')"
 )
 
-_PROGRESS = text(
-    """
-    UPDATE jobs
-    SET progress_at = clock_timestamp(),
-        done_items = coalesce(CAST(:done AS integer), done_items),
-        total_items = coalesce(CAST(:total AS integer), total_items)
-    WHERE id = :job_id AND fence = :fence AND state = 'running'
-    """
-)
+_PROGRESS = text("SELECT move_progress(:account_id, :job_id, :fence, :done, :total)")
 
 
 class NewJob(NamedTuple):
@@ -91,16 +83,23 @@ def open_with_key(connection: Connection, account_id: UUID, key: str) -> UUID | 
     return found
 
 
-def progress(connection: Connection, job_id: UUID, fence: int, done: int | None, total: int | None) -> bool:
+def progress(
+    connection: Connection, account_id: UUID, job_id: UUID, fence: int, *, done: int | None, total: int | None
+) -> bool:
     """Move a run's progress and lock its row until the transaction ends; False when the fence is stale."""
-    parameters = {"job_id": job_id, "fence": fence, "done": done, "total": total}
-    return connection.execute(_PROGRESS, parameters).rowcount == 1
+    moved: bool = connection.execute(_PROGRESS, _progress(account_id, job_id, fence, done, total)).scalar_one()
+    return moved
 
 
 def progress_alone(
     database: Database, account_id: UUID, job_id: UUID, fence: int, *, done: int | None, total: int | None
 ) -> bool:
     """The same as a transaction of its own, in one round trip."""
-    with database.account_trip(account_id) as trip:
-        sent = trip.send(_PROGRESS, {"job_id": job_id, "fence": fence, "done": done, "total": total})
-    return sent.rowcount == 1
+    ((moved,),) = database.ask_app(_PROGRESS, _progress(account_id, job_id, fence, done, total))
+    return bool(moved)
+
+
+def _progress(
+    account_id: UUID, job_id: UUID, fence: int, done: int | None, total: int | None
+) -> dict[str, UUID | int | None]:
+    return {"account_id": account_id, "job_id": job_id, "fence": fence, "done": done, "total": total}

@@ -18,7 +18,7 @@ _PROMOTE = text(
         WHERE j.id = ANY (ARRAY (SELECT due.id FROM due)) AND j.state = 'pending' AND NOT j.ready
         ORDER BY j.id FOR UPDATE SKIP LOCKED
     )
-    UPDATE jobs j SET ready = true FROM locked WHERE j.id = locked.id
+    UPDATE jobs j SET ready = true FROM locked WHERE j.id = locked.id RETURNING j.id
     """
 )
 
@@ -67,9 +67,7 @@ _RUNNABLE = text(
 
 def promote_due(database: Database, lane: str, limit: int) -> int:
     """Make runnable what came due in the lane, the longest due first; how many did."""
-    with database.engine_trip() as trip:
-        promoted = trip.send(_PROMOTE, {"lane": lane, "limit": limit})
-    return promoted.rowcount
+    return len(database.ask_engine(_PROMOTE, {"lane": lane, "limit": limit}))
 
 
 def take_turn(connection: Connection, lane: str) -> bool:

@@ -16,7 +16,7 @@ _INSERT = text(
             CAST(:lanes AS text[]), CAST(:tasks AS text[]))
     """
 )
-_BEAT = text("UPDATE workers SET beat_at = clock_timestamp() WHERE id = :worker_id")
+_BEAT = text("UPDATE workers SET beat_at = clock_timestamp() WHERE id = :worker_id RETURNING id")
 # A statement of its own: one that wrote to the job rows would wait for finishing runs, and deadlock with them.
 _HELD = text("SELECT id, fence FROM jobs WHERE worker_id = :worker_id AND state = 'running'")
 _HOLDING = text(
@@ -82,14 +82,13 @@ def insert(
 
 
 def beat(database: Database, worker_id: UUID) -> tuple[bool, list[tuple[UUID, int]]]:
-    """Say that the process lives, then read the (job id, fence) of the running jobs that name it, in one round trip.
+    """Say that the process lives, then read the (job id, fence) of the running jobs that name it.
 
     The first value is False when the process has no row.
     """
-    with database.engine_trip() as trip:
-        beaten = trip.send(_BEAT, {"worker_id": worker_id})
-        held = trip.send(_HELD, {"worker_id": worker_id})
-    return beaten.rowcount == 1, [(job_id, fence) for job_id, fence in held.fetchall()]
+    beaten = database.ask_engine(_BEAT, {"worker_id": worker_id})
+    held = database.ask_engine(_HELD, {"worker_id": worker_id})
+    return bool(beaten), [(job_id, fence) for job_id, fence in held]
 
 
 def holding(connection: Connection, worker_id: UUID, job_id: UUID, fence: int) -> Held | None:

@@ -128,5 +128,7 @@ def test_a_task_takes_its_own_payload_and_must_be_known(scene: Scene) -> None:
     with scene.database.account(scene.account_id) as connection:
         with pytest.raises(TypeError, match="takes Payload, not Result"):
             inserting.insert(connection, ONCE, Result(answer="x"), account_id=scene.account_id)
+        with pytest.raises(Misconfigured, match="can't be named"):
+            inserting.insert(connection, ONCE, Payload(), account_id=scene.account_id, gate="a@b")
         with pytest.raises(Misconfigured, match="knows no task"):
             inserting.insert(connection, "test.unheard_of", Payload(), account_id=scene.account_id)

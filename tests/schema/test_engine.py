@@ -164,31 +164,23 @@ def test_a_thread_holds_one_connection(database: Database, account_id: UUID) -> 
     assert _ids(database, account_id) == []
 
 
-def test_statements_that_travel_together_commit_together(database: Database, account_id: UUID) -> None:
-    insert = text(
-        "INSERT INTO jobs (id, account_id, task, lane, bucket, priority, max_attempts, ready) "
-        "VALUES (:id, :account, 't', 'l', 't', :priority, 1, true)"
-    )
-
-    def two(second: object) -> None:
-        with database.account_trip(account_id) as trip:
-            for priority in (1, second):
-                trip.send(insert, {"id": uuid7(), "account": account_id, "priority": priority})
-
-    with pytest.raises(psycopg.errors.NotNullViolation):
-        two(None)
-    assert _ids(database, account_id) == []
-    two(2)
-    assert len(_ids(database, account_id)) == 2
+def test_one_statement_is_one_transaction(database: Database, account_id: UUID) -> None:
+    job_id = _insert(database, account_id)
+    moved = text("UPDATE jobs SET state = 'pending', ready = false WHERE id = :id RETURNING id")
+    assert database.ask_engine(moved, {"id": job_id}) == [(job_id,)]
+    assert database.ask_engine(moved, {"id": uuid7()}) == []
+    assert database.ask_engine(text("SELECT count(*) FROM jobs WHERE NOT ready"), {}) == [(1,)]
 
 
-def test_a_trip_stays_in_its_account(database: Database, account_id: UUID, other_id: UUID) -> None:
-    mine = _insert(database, account_id)
+def test_a_statement_of_its_own_is_in_no_account(database: Database, account_id: UUID) -> None:
+    """Unless it is a function that enters one, and that ends with it."""
+    job_id = _insert(database, account_id)
     small = database.apart(1)
-    for scope, seen in ((account_id, [mine]), (other_id, []), (account_id, [mine])):
-        with small.account_trip(scope) as trip:
-            found = trip.send(text("SELECT id FROM jobs"), {})
-        assert [row[0] for row in found.fetchall()] == seen
+    count = text("SELECT count(*) FROM jobs")
+    for _ in range(2):
+        assert small.ask_app(count, {}) == [(0,)]
+        said = {"account": account_id, "job": job_id, "fence": 1, "done": None, "total": None}
+        assert small.ask_app(text("SELECT move_progress(:account, :job, :fence, :done, :total)"), said) == [(False,)]
     small.close()
 
 
@@ -198,8 +190,9 @@ def test_a_database_that_is_away_is_one_error(clone: Clone) -> None:
         with pytest.raises(DatabaseAway) as error, use():
             pass
         assert "hunter2" not in str(error.value)
-    with pytest.raises(DatabaseAway), nowhere.engine_trip():
-        pass
+    for ask in (nowhere.ask_engine, nowhere.ask_app):
+        with pytest.raises(DatabaseAway):
+            ask(text("SELECT 1"), {})
 
 
 def _cut_all_connections(clone: Clone) -> None:
@@ -224,9 +217,7 @@ def test_connections_that_were_cut_while_idle_are_renewed(
     for _ in range(2):
         _cut_all_connections(clone)
         assert [_ids(database, account_id) for _ in range(5)] == [[]] * 5
-        with database.engine_trip() as trip:
-            answer = trip.send(text("SELECT 1"), {})
-        assert answer.fetchone() == (1,)
+        assert database.ask_engine(text("SELECT 1"), {}) == [(1,)]
     assert caplog.records == []
 
 

@@ -106,6 +106,20 @@ def test_nobody_else_has_rights_and_nobody_may_delete_account_data(owner_url: st
     assert {grant["table_name"] for grant in grants if grant["privilege_type"] in dangerous} == {"gate_slots"}
 
 
+def test_functions_run_with_the_rights_of_their_caller(owner_url: str) -> None:
+    """Else no policy would hold inside them (I11)."""
+    found = _rows(
+        owner_url,
+        "SELECT proname, prosecdef, proacl FROM pg_proc WHERE pronamespace = CAST('public' AS regnamespace)",
+    )
+    assert {row["proname"] for row in found} == {"claim_job", "move_progress", "complete_job"}
+    assert not any(row["prosecdef"] for row in found)
+    callers = {row["proname"]: {entry.partition("=")[0] for entry in row["proacl"]} for row in found}
+    assert callers["claim_job"] - {"longhaul_owner"} == {"longhaul_engine"}
+    assert callers["move_progress"] - {"longhaul_owner"} == {"longhaul_app"}
+    assert callers["complete_job"] - {"longhaul_owner"} == {"longhaul_app"}
+
+
 def test_upgrading_again_changes_nothing(clone: Clone, database: Database) -> None:
     assert migrate.upgrade(clone.owner_url, make_url(clone.url).username or "") == (migrate.head(), migrate.head())
     assert migrate.revision(database) == migrate.head()

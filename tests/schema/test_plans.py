@@ -5,7 +5,7 @@ that is only good after ANALYZE is bad on the day of the first import.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
@@ -14,13 +14,13 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from sqlalchemy import TextClause, text
+from sqlalchemy import Connection, TextClause, text
 
 from base.ids import uuid7
 from base.settings import DatabaseLimits
 from schema.accounts import default_account
 from schema.engine import Database
-from schema.ledger import claims, jobs, reaping, waking, workers
+from schema.ledger import claims, endings, jobs, reaping, waking, workers
 from tests.services.postgres import Postgres, plain
 
 LANE = "test"
@@ -52,13 +52,12 @@ class Crowd:
     ) -> "Plan":
         """The plan of a statement that is run and undone, under the role and settings it has in a process."""
         found: list[Plan] = []
-        explain = text(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement.text}")
         for _ in ("the first time a server process also reads its catalog", "this one counts"):
             scope = self.database.account(self.account_id) if account else self.database.engine()
             with suppress(_UndoneError), scope as connection:
                 for name, value in planned.items():
                     connection.execute(text(f"SET LOCAL {name} = {value}"))
-                found.append(Plan(connection.execute(explain, parameters).scalar_one()[0]["Plan"]))
+                found.append(_run(connection, statement, parameters))
                 raise _UndoneError
         return found[-1]
 
@@ -67,11 +66,21 @@ class _UndoneError(Exception):
     """Rolls a transaction back."""
 
 
+#: What no plan shows of a function: its own statements.
+_READ_SO_FAR = text(
+    "SELECT seq_scan, idx_tup_fetch, pg_stat_get_xact_numscans(CAST('jobs_claim_idx' AS regclass)) "
+    "FROM pg_stat_xact_user_tables WHERE relname = 'jobs'"
+)
+
+
 @dataclass
 class Plan:
-    """What a plan reads."""
+    """What a plan reads, and what was read of jobs: whole scans, rows by index, uses of the claim's."""
 
     root: dict[str, Any]
+    whole_scans: int
+    rows_by_index: int
+    uses_of_the_claims_index: int
 
     @property
     def buffers(self) -> int:
@@ -82,7 +91,7 @@ class Plan:
         return {node["Index Name"] for node in self._nodes() if "Index Name" in node}
 
     def scans_all_jobs(self) -> bool:
-        return any(n["Node Type"] == "Seq Scan" and n.get("Relation Name") == "jobs" for n in self._nodes())
+        return self.whole_scans > 0
 
     def rows_passed_over(self) -> int:
         """Jobs that were read and left aside."""
@@ -98,6 +107,14 @@ class Plan:
             node = waiting.pop()
             yield node
             waiting += node.get("Plans", [])
+
+
+def _run(connection: Connection, statement: TextClause, parameters: Mapping[str, object]) -> Plan:
+    before = connection.execute(_READ_SO_FAR).one()
+    explain = text(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement.text}")
+    root = connection.execute(explain, parameters).scalar_one()[0]["Plan"]
+    after = connection.execute(_READ_SO_FAR).one()
+    return Plan(root, *(late - early for early, late in zip(before, after, strict=True)))
 
 
 _MORE = """
@@ -193,22 +210,41 @@ def _claim(crowd: Crowd, *tasks: str) -> dict[str, object]:
 def test_a_claim_reads_the_heads_of_the_open_buckets(waiting: Crowd, planned: dict[str, str]) -> None:
     for tasks in (OPEN_TASKS[:1], OPEN_TASKS):
         plan = waiting.explain(claims._CLAIM, _claim(waiting, *tasks), planned)
-        assert "jobs_claim_idx" in plan.indexes
+        assert plan.uses_of_the_claims_index >= 2 * len(tasks)
         assert not plan.scans_all_jobs()
+        assert plan.rows_by_index <= 16 * len(tasks) + 2
         assert plan.buffers <= 60 + 40 * len(tasks)
 
 
 @pytest.mark.usefixtures("analyzed")
 def test_a_claim_steps_over_full_gates(gated: Crowd, planned: dict[str, str]) -> None:
     plan = gated.explain(claims._CLAIM, _claim(gated, GATED_TASK, "few"), planned)
-    assert "jobs_claim_idx" in plan.indexes
+    assert plan.uses_of_the_claims_index >= 5
     assert not plan.scans_all_jobs()
+    assert plan.rows_by_index <= 40
     assert plan.buffers <= 60 + 40
     taken = claims.take(
         gated.database, worker_id=gated.worker_id, lane=LANE, tasks=[GATED_TASK, "few"], suspects=True, shut=[]
     )
     assert isinstance(taken, claims.Taken)
     assert taken.task == "few"
+
+
+def test_a_plan_that_was_cached_on_an_empty_table_stays_good(postgres: Postgres) -> None:
+    """A worker's connections outlive the quiet morning they were opened in."""
+    with _crowd(postgres) as crowd, closing(crowd.database.apart(1)) as few:
+        asked = _claim(crowd, *OPEN_TASKS)
+        _fill(crowd, "'t0'", "'t0'", 30)
+        crowd.change("VACUUM ANALYZE jobs")
+        for _ in range(30):
+            assert len(few.ask_engine(claims._CLAIM, asked)) == 1
+        _fill(crowd, "'t' || mod(n, 4)", "'t' || mod(n, 4)", JOBS)
+        with suppress(_UndoneError), few.engine() as connection:
+            plan = _run(connection, claims._CLAIM, asked)
+            assert not plan.scans_all_jobs()
+            assert plan.rows_by_index <= 16 * len(OPEN_TASKS) + 40  # the thirty that were taken are still in the way
+            assert plan.buffers <= 60 + 40 * len(OPEN_TASKS)
+            raise _UndoneError
 
 
 @pytest.mark.usefixtures("analyzed")
@@ -268,8 +304,14 @@ def test_the_reap_looks_at_what_runs_only(waiting: Crowd, planned: dict[str, str
 @pytest.mark.usefixtures("analyzed")
 def test_the_words_of_a_run_find_their_row(waiting: Crowd) -> None:
     """As the account's role, which has its policy in every plan."""
-    said = {"job_id": uuid7(), "fence": 1, "done": 1, "total": 1}
-    plan = waiting.explain(jobs._PROGRESS, said, account=True)
-    assert plan.indexes == {"jobs_pkey"}
+    said = {"account_id": waiting.account_id, "job_id": uuid7(), "fence": 1}
+    for statement, more in (
+        (jobs._PROGRESS, {"done": 1, "total": 1}),
+        (endings._COMPLETE, {"reason": None, "result": None}),
+        (endings._FAIL, {"reason": "x", "error": "x", "given_back": 0}),
+    ):
+        plan = waiting.explain(statement, {**said, **more}, account=True)
+        assert not plan.scans_all_jobs()
+        assert plan.buffers <= 20
     plan = waiting.explain(jobs._OPEN_WITH_KEY, {"account_id": waiting.account_id, "key": "k"}, account=True)
     assert plan.indexes == {"jobs_open_key_idx"}
