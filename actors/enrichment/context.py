@@ -29,7 +29,7 @@ class Context:
     run: Run
     version: Version
     inventory: Inventory
-    plan: Mapping[str, Any] | None
+    course: Mapping[str, Any]
     checkpoints: Mapping[str, Any]
 
 
@@ -43,10 +43,10 @@ def of_run(database: Database, account_id: UUID, request: EnrichmentPayload) -> 
         run = _run(connection, request)
         version = _version(connection, request, run)
         definition = _definition(connection, run, version)
-        plan = runs.plan(connection, run.id)
+        course = runs.course(connection, run.id)
         checkpoints = passes.checkpoints(connection, run.id)
     _ = version.content  # here and now: not in the transaction, and not later in the way of other runs
-    return Context(run, version, inventory_of(database, account_id, definition), plan, checkpoints)
+    return Context(run, version, inventory_of(database, account_id, definition), course, checkpoints)
 
 
 def inventory_of(database: Database, account_id: UUID, definition: Definition) -> Inventory:

@@ -25,6 +25,7 @@ from actors.enrichment.passes import Passes
 from actors.enrichment.plan import Plan
 from actors.enrichment.progress import Board
 from actors.enrichment.prompts import Manner, Prompts, asks_for_mapping, listed_operations
+from actors.enrichment.terms import Terms
 from base.errors import Misconfigured, Permanent
 from base.settings import EnrichmentRunRecovery, Settings, load
 from broker.step import Done, Work, step
@@ -103,8 +104,9 @@ class _Enrichment:
         self._request = request
         self._context = found
         self._model = model
-        self._settings = settings
-        self._enrichment = settings.semantic_enrichment
+        self._terms = Terms.kept(found.course.get("terms")) or Terms.of(settings)
+        self._settings = self._terms.over(settings)
+        self._enrichment = self._settings.semantic_enrichment
         wishes = Wishes(frozenset(request.targets), request.only_missing, selected)
         self._wishes = wishes
         self._targets = asking.targets(found.version.content, wishes)
@@ -153,7 +155,9 @@ class _Enrichment:
         )
 
     def _begin(self, connection: Connection) -> None:
-        runs.begin(connection, self._context.run.id, provider=self._model.provider, model=self._model.name)
+        run_id = self._context.run.id
+        runs.begin(connection, run_id, provider=self._model.provider, model=self._model.name)
+        runs.keep_terms(connection, run_id, self._terms.model_dump())
 
     async def _know(self) -> tuple[Glossary, Prompts, tuple[RunWarning, ...]]:
         """Lookup and digest come before the plan, so that chunks are sized against the glossary (E12 to E14, D13)."""
@@ -187,14 +191,14 @@ class _Enrichment:
 
     async def _plan(self, wanted: Operations, prompts: Prompts, glossary: Glossary) -> Plan:
         """The plan an earlier claim made, so that its answers are found again (D5), or a new one."""
-        kept = plan.from_json(self._context.plan, wanted)
+        kept = plan.from_json(self._context.course.get("items"), wanted)
         if kept is not None:
             return kept
         mapping = asks_for_mapping(self._targets)
         made = await asyncio.to_thread(planning.make, wanted, prompts, glossary, self._settings, mapping=mapping)
         stored = plan.to_json(made)
         await self._work.note(
-            lambda connection: runs.store_plan(connection, self._context.run.id, stored, total_items=made.items)
+            lambda connection: runs.keep_items(connection, self._context.run.id, stored, total_items=made.items)
         )
         return made
 

@@ -94,8 +94,9 @@ def _select() -> Select[Any]:
     run = enrichment_runs.c
     held = (jobs.c.id == run.job_id) & run.state.is_(None)
     # Items run in plan order, the overview before the chunks: as many as have ended are behind.
-    behind = run.processed_items - sql_cast(run.plan["overview"].as_boolean(), Integer)
-    ahead = case((behind >= 0, run.plan["chunks"].op("->")(behind)), else_=None)
+    items = run.plan["items"]
+    behind = run.processed_items - sql_cast(items["overview"].as_boolean(), Integer)
+    ahead = case((behind >= 0, items["chunks"].op("->")(behind)), else_=None)
     return select(
         run.id,
         run.mapping_id,
@@ -126,7 +127,7 @@ def _select() -> Select[Any]:
         func.greatest(run.heartbeat_at, workers.c.beat_at),
         func.coalesce(jobs.c.progress_at, run.heartbeat_at),
         func.clock_timestamp(),
-        run.plan.is_not(None),
+        func.coalesce(run.plan.has_key("items"), false()),
         func.jsonb_path_query_array(ahead, literal_column("'$.operations[*].key'")),
     ).select_from(
         enrichment_runs.join(mappings, mappings.c.id == run.mapping_id)

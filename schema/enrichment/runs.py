@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, Select, func, insert, null, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, insert, null, select, update
+from sqlalchemy import cast as sql_cast
+from sqlalchemy.dialects.postgresql import JSONB
 
 from schema.enrichment.payloads import RunWarning
 from schema.enrichment.tables import enrichment_runs as table
@@ -88,15 +90,20 @@ def begin(connection: Connection, run_id: UUID, *, provider: str, model: str) ->
     )
 
 
-def plan(connection: Connection, run_id: UUID) -> Mapping[str, Any] | None:
-    """The plan as it was stored, if it was made."""
+def course(connection: Connection, run_id: UUID) -> Mapping[str, Any]:
+    """What a resumed run goes by, as far as it was kept: `terms` and `items` (D5)."""
     found: Mapping[str, Any] | None = connection.execute(select(table.c.plan).where(table.c.id == run_id)).scalar()
-    return found
+    return found or {}
 
 
-def store_plan(connection: Connection, run_id: UUID, made: Mapping[str, Any], *, total_items: int) -> None:
-    """Keep the plan: a resumed run goes by it (D5)."""
-    _update(connection, run_id, plan=made, total_items=total_items)
+def keep_terms(connection: Connection, run_id: UUID, terms: Mapping[str, Any]) -> None:
+    """Keep the settings that shape what a run asks."""
+    _update(connection, run_id, plan=_course_with("terms", terms))
+
+
+def keep_items(connection: Connection, run_id: UUID, items: Mapping[str, Any], *, total_items: int) -> None:
+    """Keep the plan of a run."""
+    _update(connection, run_id, plan=_course_with("items", items), total_items=total_items)
 
 
 def spend(connection: Connection, run_id: UUID, *, input_tokens: int, output_tokens: int, estimated: bool) -> None:
@@ -155,6 +162,12 @@ def end(
         heartbeat_at=func.greatest(table.c.heartbeat_at, beat),
         finished_at=func.clock_timestamp(),
     )
+
+
+def _course_with(part: str, value: Mapping[str, Any]) -> ColumnElement[Any]:
+    """The course of a run with one part of it renewed."""
+    kept = func.coalesce(table.c.plan, sql_cast({}, JSONB))
+    return kept.op("||")(sql_cast({part: value}, JSONB))
 
 
 def _update(connection: Connection, run_id: UUID, **values: Any) -> None:

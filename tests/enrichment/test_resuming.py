@@ -162,16 +162,30 @@ def test_a_plan_that_can_not_be_read_back_is_made_again(bench: Bench, model: Llm
     assert len(model.requests) == 5
 
 
-def test_a_resumed_run_goes_by_its_plan_whatever_the_settings_say_now(
-    bench: Bench, model: LlmServer, set_to: Set
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"semantic_enrichment__chunk_size_operations": 1},
+        {"semantic_enrichment__max_reference_digest_characters": 20},
+        {"semantic_enrichment__max_reference_digest_input_characters": 30},
+        {"semantic_enrichment__max_prompt_characters": 2500},
+        {"semantic_enrichment__enable_reference_distillation": False},
+        {"semantic_enrichment__enable_reference_lookup": False},
+        {"semantic_enrichment__separate_mapping_metadata_pass": False},
+        {"llm__max_completion_tokens": 50},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_a_resumed_run_goes_by_its_own_terms_whatever_the_settings_say_now(
+    bench: Bench, model: LlmServer, set_to: Set, changed: dict[str, object]
 ) -> None:
     model.default = interrupting = Interrupting(model)
-    requested = bench.ask()
-    bench.work(during=interrupting.after(3))
-    set_to(semantic_enrichment__chunk_size_operations=1)
+    requested = bench.ask(REFERENCE, ("dictionary.csv", "Field,Description\nCwpX1,Who ran it.\n"))
+    bench.work(during=interrupting.after(2))
+    set_to(**changed)
     bench.work()
-    assert bench.run(requested).total_items == 5
-    assert len(model.requests) == 5
+    assert (bench.run(requested).state, bench.run(requested).total_items) == ("Completed", 5)
+    assert len(model.requests) == 6
 
 
 def test_another_model_answers_for_itself(bench: Bench, model: LlmServer, set_to: Set) -> None:
