@@ -28,6 +28,7 @@ _SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "jit": "off",
+    "autovacuum_naptime": "5s",  # a claim walks the index entries of claimed jobs until a vacuum has been there
 }
 #: For tests: nothing survives a crash of the machine, everything else behaves as ever.
 _CARELESS = {"fsync": "off", "full_page_writes": "off"}
