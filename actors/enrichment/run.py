@@ -5,7 +5,6 @@ claim ─ check ─ look up ─ digest ─ plan ─ overview ─ chunks ─ merg
 """
 
 import asyncio
-from typing import NoReturn
 
 from sqlalchemy import Connection
 
@@ -26,6 +25,7 @@ from actors.enrichment.plan import Plan
 from actors.enrichment.progress import Board
 from actors.enrichment.prompts import Manner, Prompts, asks_for_mapping, listed_operations
 from actors.enrichment.terms import Terms
+from actors.enrichment.verdict import Failed, Partial, verdict
 from base.errors import Misconfigured, Permanent
 from base.settings import EnrichmentRunRecovery, Settings, load
 from broker.step import Done, Work, step
@@ -66,8 +66,7 @@ async def run(work: Work, request: EnrichmentPayload) -> Done:
     Raises:
         ContextLost: what the run was asked for is no longer so (E7).
         Permanent: this worker can't ask the model, nothing matches the selection, nothing was answered, or nothing is
-            left to apply (E10, E11, E23).
-        RefusingModel: the model answers nobody (D3).
+            left to apply (E10, E11, E23, D3).
     """
     settings = load()
     found = await work.read(lambda: context.of_run(work.database, work.claim.account_id, request))
@@ -131,16 +130,16 @@ class _Enrichment:
         draft, renamed = await asyncio.to_thread(self._draft, outcome, everything, glossary)
         warnings += made.warnings
         warnings += report.warnings(outcome, renamed, tuple(self._passes.warnings))
-        fails = not draft or self._is_failed(made, outcome)
-        applied, unchanged = ({}, 0) if fails else (draft.counts, draft.unchanged)
+        end = verdict(made, outcome, draft)
+        applied, unchanged = ({}, 0) if isinstance(end, Failed) else (draft.counts, draft.unchanged)
         counts = report.counts(applied, unchanged, outcome, made)
 
         def conclude(connection: Connection) -> None:
             runs.conclude(connection, self._context.run.id, counts=counts, warnings=warnings)
 
-        if fails:
+        if isinstance(end, Failed):
             await self._work.note(conclude)
-            self._fail(made, outcome)
+            raise Permanent(end.sentence, reason=end.reason)
 
         version = await asyncio.to_thread(self._next, draft)
 
@@ -151,7 +150,7 @@ class _Enrichment:
         return Done(
             result=EnrichmentResult(version=version.number, suggestions=sum(draft.counts.values())),
             write=write,
-            reason=None if outcome.is_whole else "partial",
+            reason="partial" if isinstance(end, Partial) else None,
         )
 
     def _begin(self, connection: Connection) -> None:
@@ -236,35 +235,6 @@ class _Enrichment:
         proposal, renamed = merger.merge(answers, outcome.overview, everything, glossary)
         kept = targets.keep(proposal, self._targets)
         return apply.draft(self._context.version.content, kept, self._context.run.id, self._model.name), renamed
-
-    def _is_failed(self, made: Plan, outcome: Outcome) -> bool:
-        """All chunks failed, or the model refused before anything was answered (E23, D3)."""
-        if outcome.answered():
-            return False
-        return bool(made.chunks and outcome.failures) or (outcome.refusal is not None and outcome.overview is None)
-
-    def _fail(self, made: Plan, outcome: Outcome) -> NoReturn:
-        """Say in one sentence why nothing is written; the mapping stays as it was."""
-        if outcome.refusal is not None:
-            raise outcome.refusal
-        if outcome.failures and not outcome.answered():
-            label, why = next(iter(outcome.failures.items()))
-            raise Permanent(
-                f"Nothing was answered; all that was asked failed. {label}: {why}", reason="all_chunks_failed"
-            )
-        if outcome.stopped:
-            raise Permanent(
-                f"The token limit of {self._request.max_tokens} was reached before anything was answered. Raise it.",
-                reason="nothing_to_apply",
-            )
-        if not made.items:
-            raise Permanent(
-                "There is nothing to ask: everything the targets name has a text already.", reason="nothing_to_apply"
-            )
-        raise Permanent(
-            "Nothing is left to apply: the model suggested no usable text for the requested targets.",
-            reason="nothing_to_apply",
-        )
 
     def _next(self, draft: Draft) -> Version:
         base = self._context.version

@@ -1,0 +1,74 @@
+"""The end of a run as a table: E10, E23, D3, D16."""
+
+import pytest
+
+from actors.enrichment.answers import ChunkAnswer, MappingAnswer
+from actors.enrichment.apply import Draft
+from actors.enrichment.chunks import ChunkOutcome
+from actors.enrichment.execution import Outcome
+from actors.enrichment.plan import OVERVIEW, Plan
+from actors.enrichment.planner import Chunk
+from actors.enrichment.verdict import Applied, Failed, Partial, verdict
+from clients.llm.errors import RefusingModel
+from schema.enrichment.content import MappingContent
+
+#: What was answered, failed, was stopped by the token limit, or met a model that refuses; `-` was not planned.
+CASES = [
+    # overview   chunks                 draft  end
+    ("answered", "answered", True, Applied()),
+    ("answered", "answered failed", True, Partial()),
+    ("failed", "answered", True, Partial()),
+    ("-", "answered failed", True, Partial()),
+    ("-", "answered refused", True, Partial()),
+    ("answered", "answered stopped", True, Partial()),
+    ("answered", "failed failed", True, "all_chunks_failed"),
+    ("answered", "failed stopped", True, "all_chunks_failed"),
+    ("answered", "refused", True, "model_refusing"),
+    ("answered", "failed refused", True, "model_refusing"),
+    ("refused", "unasked", False, "model_refusing"),
+    ("answered", "stopped stopped", True, Partial()),
+    ("failed", "stopped", False, "nothing_to_apply"),
+    ("-", "stopped", False, "nothing_to_apply"),
+    # Without chunks the overview stands for them, also where the user's own glossary gave a draft.
+    ("answered", "", True, Applied()),
+    ("answered", "", False, "nothing_to_apply"),
+    ("failed", "", True, "all_chunks_failed"),
+    ("refused", "", True, "model_refusing"),
+    ("stopped", "", False, "nothing_to_apply"),
+    ("-", "", True, Applied()),
+    ("-", "", False, "nothing_to_apply"),
+    # Answered with nothing that is of use.
+    ("answered", "answered", False, "nothing_to_apply"),
+    ("-", "answered refused", False, "model_refusing"),
+]
+
+
+def made_and_outcome(overview: str, chunks: list[str]) -> tuple[Plan, Outcome]:
+    planned = tuple(Chunk(f"c{number}", ()) for number, _ in enumerate(chunks, 1))
+    items = {OVERVIEW: overview} | {chunk.label: end for chunk, end in zip(planned, chunks, strict=True)}
+    outcome = Outcome(
+        overview=("key", MappingAnswer(name="Water")) if overview == "answered" else None,
+        failures={label: "It failed." for label, end in items.items() if end in {"failed", "refused"}},
+        chunks={
+            chunk.id: ChunkOutcome(answers=[("key", ChunkAnswer())] if end == "answered" else [])
+            for chunk, end in zip(planned, chunks, strict=True)
+        },
+        stopped=sum(end == "stopped" for end in items.values()),
+        refusal=RefusingModel("No key.") if "refused" in items.values() else None,
+    )
+    return Plan(overview != "-", planned, 0, ()), outcome
+
+
+@pytest.mark.parametrize(("overview", "chunks", "has_draft", "expected"), CASES)
+def test_how_a_run_ends(overview: str, chunks: str, has_draft: bool, expected: object) -> None:
+    made, outcome = made_and_outcome(overview, chunks.split())
+    draft = Draft(MappingContent(), {"endpoint_names": 1} if has_draft else {}, 0)
+    end = verdict(made, outcome, draft)
+    assert (end.reason if isinstance(end, Failed) else end) == expected
+
+
+def test_a_failure_is_told_by_the_first_chunk_that_failed() -> None:
+    made, outcome = made_and_outcome("failed", ["failed", "failed"])
+    end = verdict(made, outcome, Draft(MappingContent(), {}, 0))
+    assert isinstance(end, Failed)
+    assert end.sentence == "Nothing was answered; all that was asked failed. chunk 1: : It failed."
