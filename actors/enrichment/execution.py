@@ -6,6 +6,7 @@ refuses everything, a lost claim and a cancel cut what is in flight.
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from actors.enrichment import answers
@@ -65,12 +66,10 @@ class Execution:
 
     async def run(self, overview: Ask) -> Outcome:
         """Ask everything that is planned; `overview` is the prompt of that pass."""
-        try:
+        with suppress(RefusingModel):  # the item that met it has said so
             if self._plan.overview:
                 await self._ask_overview(overview)
             await self._ask_chunks()
-        except RefusingModel as refusal:
-            self._outcome.refusal = refusal
         return self._outcome
 
     async def _ask_overview(self, ask: Ask) -> None:
@@ -92,11 +91,12 @@ class Execution:
         except TokensSpent:
             self._outcome.stopped += 1
             return
+        except RefusingModel as refusal:
+            await self._refused(OVERVIEW, refusal, None)
+            raise
         if isinstance(ended, Answered):
             self._outcome.overview = ended.pass_key, ended.answer
-        else:
-            self._outcome.failures[OVERVIEW] = ended.why
-        await self._board.item_ended(well=isinstance(ended, Answered), next_up=self._label_after(None))
+        await self._ended(OVERVIEW, None if isinstance(ended, Answered) else ended.why, None)
 
     async def _ask_chunks(self) -> None:
         """The first alone when several may run at once: it warms the provider's cache for the others (D8)."""
@@ -117,7 +117,8 @@ class Execution:
 
     async def _one_after_another(self, waiting: Iterator[Chunk]) -> None:
         for chunk in waiting:
-            await self._ask_chunk(chunk)
+            if self._outcome.refusal is None:
+                await self._ask_chunk(chunk)
 
     async def _ask_chunk(self, chunk: Chunk) -> None:
         brought = self._outcome.chunks[chunk.id]
@@ -126,9 +127,21 @@ class Execution:
         except TokensSpent:
             self._outcome.stopped += 1
             return
-        if not brought.was_answered:
-            self._outcome.failures[chunk.label] = brought.failures[0]
-        await self._board.item_ended(well=brought.was_answered, next_up=self._label_after(chunk))
+        except RefusingModel as refusal:
+            await self._refused(chunk.label, refusal, chunk)
+            raise
+        await self._ended(chunk.label, None if brought.was_answered else brought.failures[0], chunk)
+
+    async def _refused(self, label: str, refusal: RefusingModel, chunk: Chunk | None) -> None:
+        """The item at which the model refused has failed; no other begins (D3, E2)."""
+        self._outcome.refusal = refusal
+        await self._ended(label, str(refusal), chunk)
+
+    async def _ended(self, label: str, why: str | None, chunk: Chunk | None) -> None:
+        """An item has ended, well without a `why`; the overview is the one that is no chunk."""
+        if why is not None:
+            self._outcome.failures[label] = why
+        await self._board.item_ended(well=why is None, next_up=self._label_after(chunk))
 
     def _label_after(self, chunk: Chunk | None) -> str:
         """What comes next in the plan: exact with one chunk at a time, near enough with several."""

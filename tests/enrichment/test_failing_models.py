@@ -97,9 +97,22 @@ def test_what_was_answered_before_the_quota_ran_out_is_kept(bench: Bench, model:
     requested = bench.ask()
     bench.work()
     run = bench.run(requested)
-    assert (run.state, run.reason, run.completed_items, run.total_items) == ("Completed", "partial", 2, 5)
-    assert [warning.code for warning in run.warnings] == ["model_refusing"]
+    assert (run.state, run.reason) == ("Completed", "partial")
+    assert (run.total_items, run.processed_items, run.failed_items, run.completed_items) == (5, 3, 1, 2)
+    failed, refusing = run.warnings
+    assert (failed.code, refusing.code) == ("item_failed", "model_refusing")
+    assert failed.text.startswith("chunk 2: GET /p3")
     assert len(model.requests) == 3
+
+
+def test_an_overview_does_not_make_a_run_whose_chunks_were_all_refused(bench: Bench, model: LlmServer) -> None:
+    model.then(enriching(), out_of_quota())
+    requested = bench.ask()
+    bench.work()
+    run = bench.run(requested)
+    assert (run.state, run.reason, run.counts) == ("Failed", "model_refusing", {})
+    assert (run.processed_items, run.failed_items, run.completed_items) == (2, 1, 1)
+    assert bench.mapping().current_version == 1
 
 
 def test_a_cut_answer_is_asked_in_halves_and_stays_one_item(
