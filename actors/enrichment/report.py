@@ -9,9 +9,6 @@ from actors.enrichment.plan import Plan
 from clients.llm.model import PROMPT_TRUNCATED
 from schema.enrichment.payloads import RunWarning, Target
 
-#: Conflicts and failures listed one by one before they are only counted.
-LISTED = 20
-
 #: Sentences for the codes a model's client warns with.
 _MODEL_WARNINGS = {
     PROMPT_TRUNCATED: "The server counted far fewer tokens than the prompt has: it probably cuts prompts at its own "
@@ -41,10 +38,8 @@ def counts(applied: Mapping[Target, int], unchanged: int, outcome: Outcome, plan
 
 
 def _failed(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    for label, why in list(outcome.failures.items())[:LISTED]:
+    for label, why in outcome.failures.items():
         yield "item_failed", f"{label}: {why}"
-    if len(outcome.failures) > LISTED:
-        yield "item_failed", f"{len(outcome.failures) - LISTED} more items failed; `runs show` lists them all."
 
 
 def _cut_short(outcome: Outcome) -> Iterator[tuple[str, str]]:
@@ -67,11 +62,9 @@ def _left_out(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _renamed(renamed: Sequence[Renamed]) -> Iterator[tuple[str, str]]:
-    for one in renamed[:LISTED]:
+    for one in renamed:
         others = ", ".join(f"“{name}”" for name in one.others)
         yield "one_name_for_one_thing", f"`{one.token}` is named “{one.name}” everywhere; also suggested: {others}."
-    if len(renamed) > LISTED:
-        yield "one_name_for_one_thing", f"{len(renamed) - LISTED} more names were made the same."
 
 
 def _answers(outcome: Outcome) -> Iterator[ChunkAnswer]:
