@@ -7,6 +7,7 @@ Columns key, name, meaning, endpoints, note; only the key and one of name and me
 import re
 from collections.abc import Iterator, Mapping
 
+from actors.enrichment import cleaning
 from actors.enrichment.reference import tables
 from actors.enrichment.reference.rows import KEY_COLUMN, VALUE_COLUMN, Row, Table
 from actors.enrichment.reference.text import extract
@@ -26,7 +27,9 @@ _ENDPOINT = re.compile(r"[A-Z]+ /\S*")
 
 
 def read(name: str, data: bytes, limits: Limits) -> tuple[GlossaryEntry, ...]:
-    """Every row as an entry of source `user`, keys as the user wrote them. Blocks while the text is extracted.
+    """Every row as an entry of source `user`: keys as the user wrote them, texts made fit to store (D9).
+
+    Blocks while the text is extracted.
 
     Raises:
         BadInput: the file can't be read, or holds no glossary.
@@ -47,7 +50,9 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[GlossaryEntry, ...]:
 def _entries(table: Table) -> Iterator[GlossaryEntry]:
     columns = _columns(table)
     for row in table.rows:
-        key, name, meaning = (_cell(row, columns, part) for part in ("key", "name", "meaning"))
+        key = _cell(row, columns, "key")
+        name = cleaning.name(_cell(row, columns, "name"))
+        meaning = cleaning.description(_cell(row, columns, "meaning"))
         if key and (name or meaning):
             yield GlossaryEntry(
                 key=key,

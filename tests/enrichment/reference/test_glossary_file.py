@@ -59,6 +59,15 @@ def test_a_table_of_names_gives_names() -> None:
     ]
 
 
+def test_names_and_meanings_are_made_fit_to_store_and_keys_stay() -> None:
+    meaning = "&lt;script&gt;Whether\x07 it is " + "x" * 3000
+    dirty = {"key": "p<b>", "name": "<b>Active</b>\u202e\nNow", "meaning": meaning}
+    [entry] = read("mine.json", json.dumps([dirty, {"key": "q", "name": "<i></i>"}]))
+    assert (entry.key, entry.name) == ("p<b>", "Active Now")
+    assert entry.meaning.startswith("Whether it is x")
+    assert len(entry.meaning) <= 2000
+
+
 def test_of_two_rows_about_one_thing_the_first_counts() -> None:
     text = "key,meaning\na,One thing\nb,A thing\na,Another thing\n"
     assert [(entry.key, entry.meaning) for entry in read("mine.csv", text)] == [("a", "One thing"), ("b", "A thing")]
