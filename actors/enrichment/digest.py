@@ -108,12 +108,20 @@ async def distil(
             keeps_failure=True,
         )
     )
-    distilled = ended.answer.entries if isinstance(ended, Answered) else ()
-    if not distilled and (not looked.entries or not isinstance(ended, Answered)):
-        why = "" if isinstance(ended, Answered) else f": {ended.why}"
-        return Known(looked.entries, verbatim, (*looked.warnings, *warnings, _not_distilled(why)))
-    kept, cut = within(distilled, settings.max_reference_digest_characters)
-    return Known((*looked.entries, *kept), "", (*looked.warnings, *warnings, *_truncated(cut, settings)))
+    warnings = (*looked.warnings, *warnings)
+    if isinstance(ended, Answered) and ended.answer.entries:
+        kept, cut = within(ended.answer.entries, settings.max_reference_digest_characters)
+        return Known((*looked.entries, *kept), "", (*warnings, *_truncated(cut, settings)))
+    if isinstance(ended, Answered) and looked.entries and not _leaves_room(prompts, verbatim, settings):
+        # Nothing was found beside the tables: that is no reason to fill every prompt with them.
+        return Known(looked.entries, "", (*warnings, _UNUSED))
+    why = "" if isinstance(ended, Answered) else f": {ended.why}"
+    return Known(looked.entries, verbatim, (*warnings, _not_distilled(why)))
+
+
+def _leaves_room(prompts: Prompts, verbatim: str, settings: SemanticEnrichment) -> bool:
+    """Whether a chunk with this text has at least half of its prompt left for operations."""
+    return prompts.overhead + len(verbatim) <= settings.max_prompt_characters // 2
 
 
 def within(entries: Sequence[GlossaryEntry], limit: int) -> tuple[tuple[GlossaryEntry, ...], int]:
@@ -124,6 +132,13 @@ def within(entries: Sequence[GlossaryEntry], limit: int) -> tuple[tuple[Glossary
         if room < 0:
             return tuple(entries[:position]), len(entries) - position
     return tuple(entries), 0
+
+
+_UNUSED = RunWarning(
+    code="reference_unused",
+    text="The digest found nothing in the references beside the tables that were looked up, and their text is too long "
+    "for every chunk: what they say outside of those tables is not used.",
+)
 
 
 def _not_distilled(why: str) -> RunWarning:

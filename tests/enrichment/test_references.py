@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from schema.engine import Database
+from tests.enrichment.conftest import Set
 from tests.enrichment.working import Bench
 from tests.fakes.llm_replies import (
     Answer,
@@ -68,3 +69,37 @@ def test_an_unusable_digest_leaves_the_reference_in_every_chunk(bench: Bench, mo
     assert all("Nothing that anybody could use." in one.prompt for one in model.requests)
     assert [one.code for one in bench.run(requested).warnings] == ["reference_not_distilled"]
     assert bench.run(requested).state == "Completed"
+
+
+TABLE = ("dictionary.csv", "Field,Description\nCwpX0,Who holds the permit.\n")
+
+
+@pytest.mark.parametrize(
+    ("prose", "is_in_every_chunk", "code"),
+    [
+        ("Nothing that anybody could use.", True, "reference_not_distilled"),
+        ("Far too much. " * 1500, False, "reference_unused"),
+    ],
+    ids=["short", "long"],
+)
+def test_prose_beside_a_table_is_not_dropped_silently(
+    bench: Bench, model: LlmServer, prose: str, is_in_every_chunk: bool, code: str
+) -> None:
+    model.then(Answer('{"entries": []}'))
+    requested = bench.ask(TABLE, ("notes.txt", prose), targets=("output_field_names",))
+    bench.work()
+    digest, *chunks = model.requests
+    assert prose[:14] in digest.prompt
+    assert [prose[:14] in one.prompt for one in chunks] == [is_in_every_chunk] * 4
+    assert [one.code for one in bench.run(requested).warnings] == ["reference_lookup", code]
+
+
+def test_without_distillation_the_text_is_in_every_chunk_as_it_is(bench: Bench, model: LlmServer, set_to: Set) -> None:
+    set_to(semantic_enrichment__enable_reference_distillation=False)
+    said = "CwpX0: Who holds the permit.\n\n```\nA fence of its own.\n```"
+    requested = bench.ask(("notes.txt", said), targets=("output_field_names",))
+    bench.work()
+    assert {one.kind for one in bench.passes(requested)} == {"chunk"}
+    assert [said in one.prompt for one in model.requests] == [True] * 4
+    assert "notes.txt" in model.requests[0].prompt
+    assert bench.run(requested).warnings == ()
