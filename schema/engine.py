@@ -184,6 +184,9 @@ class Database:
         # A plan cached while a table was small would go on scanning all of it: an index is used where there is one.
         # Servers before 18 take a scan that can't be avoided for dear, and would compile the statement.
         driver.execute("SET enable_seqscan = off; SET jit = off", prepare=False)
+        if role == ENGINE_ROLE:
+            # Its statements have one good plan whatever they are asked. Planning a claim anew costs as much as a claim.
+            driver.execute("SET plan_cache_mode = force_generic_plan", prepare=False)
         try:
             enter_role(driver, role)
         except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:
