@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -94,8 +95,8 @@ class Running:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
+        with suppress(ProcessLookupError):  # the command and what it started: they are a session of their own
+            os.killpg(self._process.pid, signal.SIGKILL)
         self.ended()
 
     @property
