@@ -3,8 +3,11 @@
 import contextvars
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
+
+from sqlalchemy import Connection
 
 from base.clock import monotonic
 from base.errors import HandOver, Stop
@@ -22,6 +25,7 @@ class Held:
         hand_over_at: monotonic seconds; from then on the run is asked to hand over, before RabbitMQ takes the message.
         draining: set, no further pass starts: the process is ending.
         progressed: a checkpoint was stored since the claim, so that handing over gets on.
+        parting: writes what the step left to be written before its claim ends, however it ends; None once it is.
         outcome: how it ended, for the log.
         started_at: monotonic seconds.
     """
@@ -39,6 +43,7 @@ class Held:
         self.hand_over_at = hand_over_at
         self.draining = draining or threading.Event()
         self.progressed = False
+        self.parting: Callable[[Connection], None] | None = None
         self.outcome = "unsettled"
         self.started_at = monotonic()
         self._reason: Stop | None = None

@@ -11,6 +11,7 @@ from typing import Any
 
 from dramatiq import Actor, Broker
 from pydantic import ValidationError
+from sqlalchemy.exc import DataError, IntegrityError
 
 from base import logs
 from base.errors import Canceled, ClaimLost, HandOver, Permanent, Transient
@@ -20,7 +21,7 @@ from broker.step import Step, steps
 from broker.waits import waits
 from broker.wake import wake
 from broker.work import Done, Work
-from ledger import ending
+from ledger import ending, running
 from ledger.policy import policy
 from schema.engine import DatabaseAway
 
@@ -196,6 +197,7 @@ def _persist(process: WorkerProcess, held: Held, write: Callable[[], None], outc
     held.outcome = outcome
     for wait in waits():
         try:
+            _part(process, held)
             write()
         except ClaimLost:
             held.outcome = "claim lost"
@@ -211,6 +213,17 @@ def _persist(process: WorkerProcess, held: Held, write: Callable[[], None], outc
     if held.delivery is not None:
         held.delivery.keep()
     return False
+
+
+def _part(process: WorkerProcess, held: Held) -> None:
+    """Write what the step left to be written; a row that is refused does not stand in the way of the end."""
+    if held.parting is None:
+        return
+    try:
+        running.checkpoint(process.database, held.claim, held.parting)
+    except (DataError, IntegrityError) as error:
+        log.error("a last note was refused", error=str(error.orig).split("\n", 1)[0])  # noqa: TRY400
+    held.parting = None
 
 
 def _wake_behind_gate(held: Held) -> None:

@@ -101,6 +101,14 @@ class Work:
         """As `checkpoint`, for what is worth keeping but is no finished pass: it does not make a handover progress."""
         return await self._store(write, finishes_pass=False)
 
+    def at_parting(self, write: Callable[[Connection], None]) -> None:
+        """Have this written before the claim ends: what a coroutine that was cut can't await any more.
+
+        Fenced, in a transaction of its own, once. A later one takes the place of an earlier one; where the claim is
+        lost or canceled nothing is written.
+        """
+        self._held.parting = write
+
     async def read(self, look: Callable[[], T]) -> T:
         """Read in a thread; a database that is away is waited for.
 
