@@ -9,14 +9,15 @@ ask ─> answer ─> read ─> accepted          Answered
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from actors.enrichment.answers import InvalidAnswer
 from actors.enrichment.questions import Answer, Answered, GivenUp, Question, TooLarge
 from base.settings import Settings
 from clients.llm.errors import RefusingModel, Rejected, TooLong, Unavailable
-from clients.llm.model import NOTHING, Completion, LanguageModel, Usage
+from clients.llm.model import NOTHING, Ask, Completion, LanguageModel, Usage
+from clients.llm.usage import estimate
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ async def attempt(
     tried: Attempts,
     on_wait: Callable[[], None],
 ) -> Answered[Answer] | TooLarge | GivenUp:
-    """Ask until there is an answer, or none will come; `tried` is filled in as it goes, also when this raises.
+    """Ask until there is an answer, or none will come; `tried` is filled in as it goes, also when cut or raising.
 
     Raises:
         RefusingModel: no prompt of this run will be answered; `tried` holds what it cost.
@@ -65,7 +66,7 @@ async def attempt(
     while True:
         tried.count += 1
         try:
-            completion = await model.complete(question.ask, on_wait=on_wait)
+            completion = await _complete(model, question.ask, tried, on_wait)
         except RefusingModel as failure:
             tried.usage += failure.usage
             raise
@@ -90,6 +91,38 @@ async def attempt(
         if not patience.on_invalid_json or tried.count > patience.retries:
             return GivenUp(f"The model's answer can't be used: {ended}.")
         await asyncio.sleep(patience.delay.total_seconds())
+
+
+async def _complete(model: LanguageModel, ask: Ask, tried: Attempts, on_wait: Callable[[], None]) -> Completion:
+    """One call. One that is cut has no other way to say what it cost than this (D6)."""
+    flight = _Flight(on_wait)
+    try:
+        return await model.complete(ask, on_tokens=flight.received, on_wait=flight.waits)
+    except asyncio.CancelledError:
+        tried.usage += flight.cost(ask)
+        raise
+
+
+class _Flight:
+    """A call on its way, by what it lets us know."""
+
+    def __init__(self, on_wait: Callable[[], None]) -> None:
+        self._on_wait = on_wait
+        self._output = 0
+        self._is_queued = False
+
+    def received(self, tokens: int) -> None:
+        """So many output tokens have arrived in all."""
+        self._output, self._is_queued = tokens, False
+
+    def waits(self) -> None:
+        """It waits for a completion slot: nothing was asked yet."""
+        self._is_queued = True
+        self._on_wait()
+
+    def cost(self, ask: Ask) -> Usage:
+        """By our own count. A call last seen waiting for its slot is taken for one that was never sent."""
+        return NOTHING if self._is_queued else replace(estimate(ask), output_tokens=self._output)
 
 
 def _read(

@@ -5,6 +5,7 @@ checkpoint (E21, E29). What a resumed run replays costs nothing and writes nothi
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypedDict
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -45,6 +46,8 @@ class Passes:
     def __post_init__(self) -> None:
         self._pulsed = clock.monotonic()
         self._pulse: asyncio.Task[None] | None = None
+        #: Passes that were cut, and what they cost.
+        self._cut: list[tuple[Pass, Usage]] = []
         #: Literal codes the model's client warned of, in order.
         self.warnings: dict[str, None] = {}
 
@@ -67,6 +70,9 @@ class Passes:
             ended = await attempt(self.model, question, self.patience, tried, self._on_wait)
         except RefusingModel as refusal:
             await self._keep(question, key, tried, began, GivenUp(str(refusal)))
+            raise
+        except asyncio.CancelledError:
+            self._note_cut(question, key, tried, began)
             raise
         if self._pulse is not None:
             await self._pulse
@@ -105,33 +111,11 @@ class Passes:
         """Log the pass with its checkpoint and its cost, in one transaction; also when it failed."""
         self.usage += tried.usage
         checkpoint = checkpoint_of(question, ended, self.key)
-        status, error = _logged(ended, checkpoint)
         forgotten = key in self.checkpoints
-        row = Pass(
-            pass_key=key,
-            kind=question.kind,
-            chunk_id=question.chunk_id,
-            status=status,
-            attempts=tried.count,
-            prompt=_SEPARATOR.join(message.content for message in question.ask.messages),
-            raw_output=None if tried.raw_output is None else storable(tried.raw_output),
-            answer=None if checkpoint is None else checkpoint.to_json(),
-            suggestions=question.count(ended.answer) if isinstance(ended, Answered) else {},
-            input_tokens=tried.usage.input_tokens,
-            output_tokens=tried.usage.output_tokens,
-            usage_source="estimated" if tried.usage.estimated else "reported",
-            error=error,
-            started_at=began,
-        )
+        row = _row(question, key, tried, began, ended, checkpoint)
 
         def spend(connection: Connection) -> bool:
-            runs.spend(
-                connection,
-                self.run_id,
-                input_tokens=tried.usage.input_tokens,
-                output_tokens=tried.usage.output_tokens,
-                estimated=tried.usage.estimated,
-            )
+            runs.spend(connection, self.run_id, **_cost(tried.usage))
             return True
 
         def write(connection: Connection) -> bool:
@@ -146,6 +130,20 @@ class Passes:
             # The row was refused: the run goes on without it, but what it cost is not forgotten (E30, D6).
             await self.work.note(spend)
 
+    def _note_cut(self, question: Question[Answer], key: str, tried: Attempts, began: datetime) -> None:
+        """A pass that is cut can't write any more; what it cost is written before the claim ends (D6)."""
+        self.usage += tried.usage
+        self._cut.append(
+            (_row(question, key, tried, began, GivenUp("It was stopped before it ended."), None), tried.usage)
+        )
+
+        def write(connection: Connection) -> None:
+            for row, usage in self._cut:
+                passes.write(connection, self.work.claim.account_id, self.run_id, row)
+                runs.spend(connection, self.run_id, **_cost(usage))
+
+        self.work.at_parting(write)
+
     def _on_wait(self) -> None:
         """Waiting for a completion slot moves progress, so that a busy provider is no hang (E22)."""
         if clock.monotonic() - self._pulsed >= PULSE.total_seconds() and self._pulse is None:
@@ -159,6 +157,48 @@ class Passes:
             pass  # the database is away or the claim is: the next pass boundary deals with it
         finally:
             self._pulse = None
+
+
+class _Cost(TypedDict):
+    input_tokens: int
+    output_tokens: int
+    estimated: bool
+
+
+def _cost(usage: Usage) -> _Cost:
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "estimated": usage.estimated,
+    }
+
+
+def _row(  # noqa: PLR0917  what a pass was, in the order it happened
+    question: Question[Answer],
+    key: str,
+    tried: Attempts,
+    began: datetime,
+    ended: Answered[Answer] | TooLarge | GivenUp,
+    checkpoint: Checkpoint | None,
+) -> Pass:
+    """A pass as its run's log keeps it (E21)."""
+    status, error = _logged(ended, checkpoint)
+    return Pass(
+        pass_key=key,
+        kind=question.kind,
+        chunk_id=question.chunk_id,
+        status=status,
+        attempts=tried.count,
+        prompt=_SEPARATOR.join(message.content for message in question.ask.messages),
+        raw_output=None if tried.raw_output is None else storable(tried.raw_output),
+        answer=None if checkpoint is None else checkpoint.to_json(),
+        suggestions=question.count(ended.answer) if isinstance(ended, Answered) else {},
+        input_tokens=tried.usage.input_tokens,
+        output_tokens=tried.usage.output_tokens,
+        usage_source="estimated" if tried.usage.estimated else "reported",
+        error=error,
+        started_at=began,
+    )
 
 
 def _logged(ended: Answered[Answer] | TooLarge | GivenUp, checkpoint: Checkpoint | None) -> tuple[Status, str | None]:

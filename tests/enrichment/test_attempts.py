@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from actors.enrichment.answers import MappingAnswer, read_overview
 from actors.enrichment.attempts import Attempts, Patience, attempt
 from actors.enrichment.questions import Answered, GivenUp, Question, TooLarge
 from clients.llm.errors import Filtered, ModelFailure, RefusingModel, TooLong, Unavailable
-from clients.llm.model import Ask, Completion, Usage
+from clients.llm.model import Ask, Completion, Message, Usage
 
 ASK = Ask((), prompts.MAPPING_SCHEMA, "overview", 100, None)
 QUESTION = Question(
@@ -140,3 +141,54 @@ def test_a_model_that_refuses_everybody_ends_more_than_the_pass(waits: list[floa
     with pytest.raises(RefusingModel):
         asyncio.run(attempt(Scripted(RefusingModel("No key.", usage=COST)), QUESTION, PATIENCE, tried, lambda: None))
     assert tried.usage == COST
+
+
+class Endless:
+    """A model that fails once, then begins an answer that never ends, or waits for its turn for ever."""
+
+    provider = name = "endless"
+
+    def __init__(self, *, queued: bool) -> None:
+        self.queued = queued
+        self.failures = [busy()]
+        self.begun = asyncio.Event()
+
+    async def complete(
+        self,
+        ask: Ask,
+        *,
+        on_tokens: Callable[[int], None] | None = None,
+        on_wait: Callable[[], None] | None = None,
+    ) -> Completion:
+        if self.failures:
+            raise self.failures.pop()
+        assert on_wait is not None
+        assert on_tokens is not None
+        on_wait()
+        if not self.queued:
+            on_tokens(7)
+            on_tokens(9)
+        self.begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(("queued", "cut"), [(False, Usage(2, 9, estimated=True)), (True, Usage())])
+def test_what_a_cut_call_cost_is_known_with_its_failed_attempts(queued: bool, cut: Usage) -> None:
+    patience = Patience(retries=2, delay=timedelta(0), longest=timedelta(0), on_invalid_json=True)
+    question = replace(QUESTION, ask=replace(ASK, messages=(Message("user", "12345678"),)))
+    tried = Attempts()
+
+    async def cut_short() -> None:
+        model = Endless(queued=queued)
+        task = asyncio.create_task(attempt(model, question, patience, tried, lambda: None))
+        await model.begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cut_short())
+    assert tried.usage == COST + cut
+    assert tried.count == 2

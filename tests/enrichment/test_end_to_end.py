@@ -11,6 +11,7 @@ import pytest
 import actors
 from actors.enrichment.request import Requested
 from actors.enrichment.run import LANE
+from base.errors import HandOver
 from base.settings import load
 from broker import signals
 from schema.engine import Database
@@ -127,6 +128,26 @@ def test_embedded_a_handover_leaves_the_run_open_and_the_next_worker_resumes_it(
     assert seen == [3, 4, 5], "the bar does not go back"
     assert len({asked(one) for one in model.requests}) == len(model.requests) == 5
     assert exported(bench, requested, tmp_path / "a") == unbroken(bench, tmp_path / "b")
+
+
+def test_embedded_what_a_cut_pass_cost_is_in_the_run_before_it_is_handed_over(bench: Bench, model: LlmServer) -> None:
+    model.count = by_characters
+    model.then(enriching(), Answer(enriched, stall_after=100))
+    requested = bench.ask()
+    with actors.running(load(), bench.database, [LANE]) as worker:
+        model.wait_for(lambda: len(model.requests) == 2)
+        for held in worker._process.held.all():
+            held.stop(HandOver("The process ends."))
+        until(lambda: ended(bench, requested), 60)
+    run, passes = bench.run(requested), bench.passes(requested)
+    assert (run.state, run.usage_estimated) == ("Completed", True)
+    assert [(one.chunk_id, one.status) for one in passes][:3] == [
+        ("overview", "completed"),
+        ("c1", "failed"),
+        ("c1", "completed"),
+    ]
+    assert run.input_tokens == model.input_tokens == sum(one.input_tokens for one in passes)
+    assert run.output_tokens == sum(one.output_tokens for one in passes)
 
 
 def test_on_servers_a_run_survives_a_model_that_misbehaves(

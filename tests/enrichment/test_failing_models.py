@@ -1,5 +1,6 @@
 """What a model can do wrong, and what a run makes of it: E22, E23, D2, D3, D7."""
 
+import asyncio
 import json
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from tests.fakes.llm_replies import (
     too_long,
     unauthorized,
 )
-from tests.fakes.llm_server import LlmServer, Received, by_characters
+from tests.fakes.llm_server import Exchange, LlmServer, Received, by_characters
 
 ALONE = definition({"/only": ["CwpX", "QtrNc", "FacSic", "PdwIds"]})
 
@@ -113,6 +114,30 @@ def test_an_overview_does_not_make_a_run_whose_chunks_were_all_refused(bench: Be
     assert (run.state, run.reason, run.counts) == ("Failed", "model_refusing", {})
     assert (run.processed_items, run.failed_items, run.completed_items) == (2, 1, 1)
     assert bench.mapping().current_version == 1
+
+
+def test_what_was_in_flight_when_the_model_refused_is_paid_for_and_logged(
+    bench: Bench, model: LlmServer, set_to: Set
+) -> None:
+    set_to(semantic_enrichment__max_concurrent_chunks=2)
+    model.count = by_characters
+    stalling = Answer(enriched, stall_after=100)
+
+    async def refusing_once_the_other_is_on_its_way(exchange: Exchange) -> None:
+        while len(model.requests) < 3 or not model.requests[-1].in_flight:  # noqa: ASYNC110  another server thread's list
+            await asyncio.sleep(0.01)
+        await out_of_quota()(exchange)
+
+    model.then(enriching(), refusing_once_the_other_is_on_its_way, stalling)
+    requested = bench.ask(targets=("output_field_names",))
+    bench.work()
+    run, passes = bench.run(requested), bench.passes(requested)
+    assert (run.state, run.reason, run.processed_items, run.failed_items) == ("Completed", "partial", 2, 1)
+    cut = next(one for one in passes if one.error == "It was stopped before it ended.")
+    assert (cut.status, cut.usage_source) == ("failed", "estimated")
+    assert cut.input_tokens > 0
+    assert sum(one.input_tokens for one in passes) == run.input_tokens
+    assert sum(one.output_tokens for one in passes) == run.output_tokens
 
 
 def test_a_cut_answer_is_asked_in_halves_and_stays_one_item(

@@ -19,7 +19,7 @@ from base.errors import HandOver, Permanent
 from base.settings import load
 from broker.held import Held
 from broker.work import Work
-from ledger import claiming, ending, workers
+from ledger import claiming, ending, running, workers
 from ledger.claiming import Claim
 from schema.engine import Database
 from schema.enrichment import mappings, versions
@@ -96,12 +96,19 @@ class Bench:
         try:
             done = asyncio.run(run(work, EnrichmentPayload.model_validate(claim.payload)))
         except HandOver:
+            self._part(held)
             ending.hand_over(self.database, claim, progressed=held.progressed)
         except Permanent as error:
+            self._part(held)
             ending.fail(self.database, claim, reason=error.reason, error=error)
         else:
+            self._part(held)
             ending.complete(self.database, claim, done.result, write=done.write, reason=done.reason)
         return claim
+
+    def _part(self, held: Held) -> None:
+        if held.parting is not None:
+            running.checkpoint(self.database, held.claim, held.parting)
 
     def run(self, requested: Requested) -> RunView:
         return read_run(self.database, self.account_id, requested.run_id)
