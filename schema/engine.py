@@ -16,7 +16,7 @@ from uuid import UUID
 import psycopg
 from sqlalchemy import URL, Connection, Dialect, Engine, TextClause, create_engine, event, make_url
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.exc import DBAPIError, InvalidatePoolError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool, PoolProxiedConnection
 
@@ -153,11 +153,11 @@ class Database:
             self._holding.one = False
 
     def _unpooled(self, url: str) -> Engine:
-        return create_engine(_address(url), poolclass=NullPool, **self._options())
+        return create_engine(address(url), poolclass=NullPool, **self._options())
 
     def _pool(self, url: str, role: Role, size: int) -> Engine:
         wait = self._limits.connect_timeout.total_seconds()
-        engine = create_engine(_address(url), pool_size=size, max_overflow=0, pool_timeout=wait, **self._options())
+        engine = create_engine(address(url), pool_size=size, max_overflow=0, pool_timeout=wait, **self._options())
         event.listen(engine, "connect", partial(self._on_connect, role))
         event.listen(engine, "checkout", _refuse_the_dead)
         return engine
@@ -215,8 +215,18 @@ def _given_up_if_broken(connection: Connection) -> Iterator[None]:
         raise
 
 
-def _address(url: str) -> URL:
-    return make_url(url).set(drivername="postgresql+psycopg")
+def address(url: str, setting: str = "LONGHAUL_DATABASE_URL") -> URL:
+    """The address by our driver; what is wrong with it is said without repeating it: it may hold a password."""
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        parsed = None
+    if parsed is None or parsed.get_backend_name() not in {"postgresql", "postgres"}:
+        raise Misconfigured(
+            "The database's address can't be used: it must look like postgresql://role:password@host:5432/database. "
+            f"Check {setting}."
+        )
+    return parsed.set(drivername="postgresql+psycopg")
 
 
 def _driver(connection: PoolProxiedConnection) -> Driver:
@@ -234,10 +244,16 @@ def _away() -> Iterator[None]:
         raise DatabaseAway("Every connection to the database is in use. Raise LONGHAUL_DATABASE__POOL_SIZE.") from None
     except DBAPIError as error:
         if error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError):
-            raise DatabaseAway(f"The database can't be used now: {first_line(error.orig)}.") from error
+            raise _database_away(error.orig) from error
         raise
     except psycopg.OperationalError as error:
-        raise DatabaseAway(f"The database can't be used now: {first_line(error)}.") from error
+        raise _database_away(error) from error
+
+
+def _database_away(error: BaseException | None) -> DatabaseAway:
+    said = first_line(error)
+    what_to_do = " Is the server up, and LONGHAUL_DATABASE_URL right?" if said.startswith("connection failed") else ""
+    return DatabaseAway(f"The database can't be used now: {said}.{what_to_do}")
 
 
 def first_line(error: BaseException | None) -> str:

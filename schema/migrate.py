@@ -9,12 +9,12 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from psycopg import sql
-from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from base.errors import Misconfigured, Transient
-from schema.engine import APP_ROLE, ENGINE_ROLE, Database, first_line
+from schema.engine import APP_ROLE, ENGINE_ROLE, Database, address, first_line
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -94,7 +94,7 @@ def _config(connection: Connection) -> Config:
 
 @contextmanager
 def _owner(owner_url: str) -> Iterator[Connection]:
-    engine: Engine = create_engine(make_url(owner_url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
+    engine: Engine = create_engine(address(owner_url, "LONGHAUL_DATABASE_OWNER_URL"), poolclass=NullPool)
     try:
         with engine.begin() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})

@@ -203,6 +203,13 @@ def _cut_all_connections(clone: Clone) -> None:
         )
 
 
+@pytest.mark.parametrize("url", ["", "not a url", "mysql://me:hunter2@host/db", "postgresql://me:hunter2@host:port/db"])
+def test_an_address_that_makes_no_sense_is_a_sentence(url: str) -> None:
+    with pytest.raises(Misconfigured, match="LONGHAUL_DATABASE_URL") as error:
+        Database(url, DatabaseLimits())
+    assert "hunter2" not in str(error.value)
+
+
 def test_connections_that_were_cut_while_idle_are_renewed(
     database: Database, account_id: UUID, clone: Clone, caplog: pytest.LogCaptureFixture
 ) -> None:
