@@ -39,6 +39,9 @@ _OFFLINE = (
 #: Beside the definitions people work on, and in .gitignore.
 _RESULTS = Path("longhaul-out")
 
+#: Bytes of a definition that takes long enough to read for somebody to wonder.
+_LARGE = 1_000_000
+
 #: A request is read before the definition is imported, and gets its mapping then.
 _NO_MAPPING = UUID(int=0)
 
@@ -76,6 +79,8 @@ def go(wish: Wish, output: Output) -> Exit:
     if not wish.dry_run:
         refuse_unwritable(wish.folder)
     _name_the_model(wish, settings, output)
+    if len(data) > _LARGE:
+        output.note(f"Reading {wish.file} ({len(data) / 1_000_000:.1f} MB) ...")
     with closing(open_database(settings)) as database:
         require_current(database)
         account_id = default_account(database)
