@@ -48,7 +48,8 @@ class Amount(BaseModel):
 
 
 def _break_a_rule(connection: Connection, work: Work) -> object:
-    return connection.execute(text("UPDATE jobs SET done_items = -1 WHERE id = :id"), {"id": work.claim.job_id})
+    """Attempts are a count, says a CHECK."""
+    return connection.execute(text("UPDATE jobs SET attempts = -1 WHERE id = :id"), {"id": work.claim.job_id})
 
 
 @step("brokertest.noop", lane=LANE, payload=Nothing, max_attempts=3, **_USUAL)

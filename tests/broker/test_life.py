@@ -33,7 +33,7 @@ def test_a_job_is_done_and_its_result_kept(worker: Embedded, jobs: Jobs, tmp_pat
         ("brokertest.broken", "impossible", "It can't be done."),
         ("brokertest.bug", "unexpected_error", "division by zero"),
         ("brokertest.slow", "attempts_exhausted", "The step ran longer than its limit of 0.2 s."),
-        ("brokertest.refused", "result_refused", "items_are_counts"),
+        ("brokertest.refused", "result_refused", "check constraint"),
     ],
 )
 def test_a_failure_ends_that_job_only(

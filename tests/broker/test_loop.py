@@ -59,9 +59,11 @@ def test_a_cancelled_run_ends_after_its_threads(loop: Loop) -> None:
 
 def test_a_cancellation_that_is_swallowed_is_repeated(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "_CANCEL_AGAIN_SECONDS", 0.05)
+    began = threading.Event()
     swallowed: list[int] = []
 
     async def stubborn() -> None:
+        began.set()
         while True:
             try:
                 await asyncio.sleep(10)
@@ -71,6 +73,7 @@ def test_a_cancellation_that_is_swallowed_is_repeated(loop: Loop, monkeypatch: p
                     raise
 
     run = loop.run(stubborn())
+    began.wait(5)
     run.cancel()
     run.cancel()
 
