@@ -40,7 +40,7 @@ def export(database: Database, account_id: UUID, run_id: UUID, out: Path, stem: 
         version = versions.of_run(connection, run_id)
         definition = definitions.by_id(connection, run.definition_id)
         document = definitions.document(connection, run.definition_id)
-        chosen = frozenset(run_views.selection(connection, run.job_id))
+        chosen = frozenset(run_views.selection(connection, run_id))
     if version is None or definition is None or document is None:
         raise BadInput(f"Run {run_id} wrote nothing: it is {run.state}. There is nothing to export.")
     inventory = inventory_of(database, account_id, definition)

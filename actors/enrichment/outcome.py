@@ -58,7 +58,7 @@ def outcome(database: Database, account_id: UUID, run_id: UUID, limit: int = 20)
         base = versions.by_number(connection, row.mapping_id, row.mapping_version)
         written = versions.of_run(connection, run_id)
         definition = definitions.by_id(connection, row.definition_id)
-        selected = frozenset(run_views.selection(connection, row.job_id))
+        selected = frozenset(run_views.selection(connection, run_id))
     if base is None or definition is None:
         return Outcome((), 0, 0)
     inventory = Inventory.model_validate(definition.inventory)

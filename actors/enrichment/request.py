@@ -228,7 +228,15 @@ def _create(
         mapping_version=version.number,
         request_hash=asked,
     )
-    runs.create(connection, account_id, run, provider=provider, model=model, targets=payload.targets)
+    runs.create(
+        connection,
+        account_id,
+        run,
+        provider=provider,
+        model=model,
+        targets=payload.targets,
+        selected=payload.selected_endpoint_ids,
+    )
     insert(connection, TASK, payload, account_id=account_id, key=f"mapping:{run.mapping_id}", job_id=run.job_id)
     mappings.take(connection, run.mapping_id, run.id)
     return Requested(run.id, run.job_id, LANE, resumed=False)

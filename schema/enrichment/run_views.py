@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Integer, Select, case, false, func, literal_c
 from sqlalchemy import cast as sql_cast
 
 from schema.enrichment.tables import enrichment_runs, mappings
-from schema.ledger.tables import job_bodies, jobs, workers
+from schema.ledger.tables import jobs, workers
 
 State = Literal["Requested", "Processing", "Completed", "Canceled", "Failed"]
 
@@ -68,10 +68,10 @@ def one(connection: Connection, run_id: UUID) -> RunRow | None:
     return None if row is None else RunRow(*row)
 
 
-def selection(connection: Connection, job_id: UUID) -> Sequence[str]:
-    """The endpoint GUIDs a run was asked for, as text; empty: all, or its job was pruned."""
+def selection(connection: Connection, run_id: UUID) -> Sequence[str]:
+    """The endpoint GUIDs a run was asked for, as text; empty: all. The run knows, however long its job is gone."""
     found: Sequence[str] | None = connection.execute(
-        select(job_bodies.c.payload["selected_endpoint_ids"]).where(job_bodies.c.job_id == job_id)
+        select(enrichment_runs.c.plan["selected"]).where(enrichment_runs.c.id == run_id)
     ).scalar()
     return found or ()
 

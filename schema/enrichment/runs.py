@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, null, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, insert, select, update
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -49,8 +49,12 @@ def create(
     provider: str,
     model: str,
     targets: Sequence[str],
+    selected: Sequence[UUID],
 ) -> None:
-    """The row of a run, before its job is enqueued (E1). State and counts begin empty."""
+    """The row of a run, before its job is enqueued (E1). State and counts begin empty.
+
+    `selected` are the endpoints asked for; empty means all.
+    """
     connection.execute(
         insert(table).values(
             id=run.id,
@@ -63,6 +67,7 @@ def create(
             provider=provider,
             model=model,
             targets=list(targets),
+            plan={"selected": [str(one) for one in selected]},
         )
     )
 
@@ -91,7 +96,7 @@ def begin(connection: Connection, run_id: UUID, *, provider: str, model: str) ->
 
 
 def course(connection: Connection, run_id: UUID) -> Mapping[str, Any]:
-    """What a resumed run goes by, as far as it was kept: `terms` and `items` (D5)."""
+    """What a resumed run goes by, as far as it was kept: `selected`, `terms` and `items` (D5)."""
     found: Mapping[str, Any] | None = connection.execute(select(table.c.plan).where(table.c.id == run_id)).scalar()
     return found or {}
 
@@ -147,7 +152,7 @@ def end(
     error: str | None,
     worker_id: UUID | None,
 ) -> None:
-    """Write the end of a run, in the transaction that ends its job (E2), and forget its plan.
+    """Write the end of a run, in the transaction that ends its job (E2), and forget its plan but for the selection.
 
     The last beat of the worker that held it becomes the run's last heartbeat.
     """
@@ -158,7 +163,7 @@ def end(
         state=state,
         reason=reason,
         error=error,
-        plan=null(),
+        plan=func.jsonb_build_object("selected", table.c.plan["selected"]),
         heartbeat_at=func.greatest(table.c.heartbeat_at, beat),
         finished_at=func.clock_timestamp(),
     )

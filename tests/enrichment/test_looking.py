@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from actors.enrichment.estimate import Estimate, estimate
@@ -15,9 +16,12 @@ from actors.enrichment.request import EnrichmentRequest, Reference
 from base.errors import BadInput, NotFound
 from base.ids import uuid7
 from base.settings import load
+from schema.accounts import account
 from schema.engine import Database
+from schema.enrichment import run_views
 from tests.enrichment.working import WATERWORKS, Bench, definition
 from tests.fakes.llm_server import LlmServer
+from tests.services.postgres import Clone
 
 
 @pytest.fixture
@@ -77,6 +81,33 @@ def test_endpoints_are_shown_where_no_field_was_asked_for(bench: Bench, model: L
     bench.work()
     [row] = outcome(bench.database, bench.account_id, requested.run_id).rows
     assert (row.endpoint, row.place, row.name_after) == ("GET /p3", "endpoint", "Scripted GET /p3")
+
+
+def test_a_selection_is_known_when_the_job_is_long_gone(
+    bench: Bench, model: LlmServer, clone: Clone, tmp_path: Path
+) -> None:
+    requested = bench.ask(targets=("endpoint_names",), selected=("GET::/p3", "GET::/p5"))
+    bench.work()
+    before = outcome(bench.database, bench.account_id, requested.run_id)
+    files = export(bench.database, bench.account_id, requested.run_id, tmp_path / "before", "api").paths
+    with bench.database.account(bench.account_id) as connection:
+        chosen = run_views.selection(connection, requested.run_id)
+    with psycopg.connect(clone.superuser_url.replace("+psycopg", "")) as pruning:
+        assert pruning.execute("DELETE FROM jobs").rowcount == 1
+    assert len(chosen) == before.total == 2
+    assert outcome(bench.database, bench.account_id, requested.run_id) == before
+    after = export(bench.database, bench.account_id, requested.run_id, tmp_path / "after", "api").paths
+    assert [path.read_bytes() for path in after] == [path.read_bytes() for path in files]
+
+
+def test_a_selection_is_known_before_anything_is_planned_and_without_one_it_is_empty(bench: Bench) -> None:
+    requested = bench.ask(selected=("GET::/p3",))
+    assert outcome(bench.database, bench.account_id, requested.run_id).total == 2
+    assert bench.run(requested).current == ""
+    other = Bench.of(bench.database, account(bench.database, "all"))
+    everything = other.ask()
+    with other.database.account(other.account_id) as connection:
+        assert run_views.selection(connection, everything.run_id) == ()
 
 
 @pytest.mark.parametrize("token", ["CWPQtrsWithNC", "p_c1lon", "E90Exceeds5yr", "FacSIC", "iea"])

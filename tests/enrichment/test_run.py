@@ -71,7 +71,7 @@ def test_tokens_are_the_servers_and_every_pass_is_in_the_log(bench: Bench, model
     assert "/p3" in row.prompt
     assert "Scripted Cwp X 3" in row.raw_output
     assert row.answer is None, "an ended run keeps no checkpoints"
-    assert bench.sql("SELECT plan FROM enrichment_runs") == [(None,)]
+    assert bench.sql("SELECT plan FROM enrichment_runs") == [({"selected": []},)]
 
 
 def test_the_token_limit_stops_at_a_pass_boundary_with_a_partial_result(bench: Bench, model: LlmServer) -> None:
