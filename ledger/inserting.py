@@ -33,6 +33,7 @@ class FollowUp:
     payload: BaseModel
     key: str | None = None
     priority: int | None = None
+    lane: str | None = None
     gate: str | None = None
     due_at: datetime | None = None
     total_items: int | None = None
@@ -46,6 +47,7 @@ def insert(
     account_id: UUID,
     key: str | None = None,
     priority: int | None = None,
+    lane: str | None = None,
     gate: str | None = None,
     due_at: datetime | None = None,
     job_id: UUID | None = None,
@@ -53,8 +55,8 @@ def insert(
 ) -> Inserted:
     """Insert a job, or answer the open one that holds its key, by the task's policy (I6).
 
-    `connection` is the account's transaction. `priority` and `gate` replace the policy's; with `due_at` in the
-    future the job waits for it.
+    `connection` is the account's transaction. `priority`, `lane` and `gate` replace the policy's: another lane's
+    workers must know the task too. With `due_at` in the future the job waits for it.
 
     Raises:
         Conflict: a job with this key is open, and the task's policy refuses a second request; `open_id` is its id.
@@ -64,6 +66,7 @@ def insert(
         declared,
         account_id,
         priority=priority,
+        lane=lane,
         gate=gate,
         key=key,
         due_at=due_at,
@@ -109,6 +112,7 @@ def follow_up(connection: Connection, account_id: UUID, wanted: FollowUp) -> Ins
         account_id=account_id,
         key=wanted.key,
         priority=wanted.priority,
+        lane=wanted.lane,
         gate=wanted.gate,
         due_at=wanted.due_at,
         total_items=wanted.total_items,
@@ -121,6 +125,7 @@ def _new(
     *,
     priority: int | None,
     gate: str | None,
+    lane: str | None = None,
     key: str | None = None,
     due_at: datetime | None = None,
     job_id: UUID | None = None,
@@ -134,7 +139,7 @@ def _new(
         id=job_id or uuid7(),
         account_id=account_id,
         task=declared.task,
-        lane=declared.lane,
+        lane=lane or declared.lane,
         bucket=declared.task if gate is None else f"{declared.task}{GATE_MARK}{gate}",
         priority=declared.priority if priority is None else priority,
         key=key,

@@ -2,20 +2,18 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from base import clock
 from base.errors import NotFound
 from ledger.policy import GATE_MARK
+from ledger.workers import ALIVE_WITHIN
 from schema.engine import Database
 from schema.ledger import gates, reading
 from schema.ledger.reading import AttemptRow, JobRow
 
 __all__ = ["AttemptRow", "JobDetail", "JobRow", "list_jobs", "show_job"]
-
-_ALIVE_WITHIN = timedelta(minutes=3)
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def show_job(database: Database, account_id: UUID, job_id: UUID) -> JobDetail:
             raise NotFound(f"There is no job {job_id} in this account.")
         payload_bytes, result = reading.body(connection, job_id)
         attempts = reading.attempts(connection, job_id)
-        known = reading.known_to_a_worker(connection, job.lane, job.task, _ALIVE_WITHIN)
+        known = reading.known_to_a_worker(connection, job.lane, job.task, ALIVE_WITHIN)
         gate = job.bucket.partition(GATE_MARK)[2] or None
         slots, used = gates.fill(connection, gate) if gate else (0, 0)
     return JobDetail(job, payload_bytes, result, attempts, _waiting(job, gate, slots, used, known))

@@ -39,7 +39,7 @@ def reap(
 
     Abandoned is a run whose worker's beat is older than its `stale_after`, whose progress is older than its
     `stall_after`, or whose worker is provably gone. `watched_since`: silence before it does not count; give the end
-    of the sweep's own last failed query, so that an outage ages nobody.
+    of the sweep's own last failed query by the database's `clock`, so that an outage ages nobody.
 
     Raises:
         DatabaseAway: it can't be asked now.
@@ -64,6 +64,12 @@ def reap(
             break
         seen.update(suspect.job_id for suspect in found)
     return reaped
+
+
+def clock(database: Database) -> datetime:
+    """The database's time: the first successful answer after a failed look is the next sweep's `watched_since`."""
+    with database.engine(read_only=True) as connection:
+        return reaping.clock(connection)
 
 
 def reap_gone(database: Database, *, limit: int = 50, observer: Process | None = None) -> list[Reaped]:

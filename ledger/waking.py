@@ -4,14 +4,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 
+from ledger.workers import ALIVE_WITHIN
 from schema.engine import Database
 from schema.ledger import waking
 
 #: Jobs made runnable in one look; the rest a second later.
 _PROMOTED_AT_ONCE = 1000
-
-#: A worker silent for longer wakes for nothing.
-_ALIVE_WITHIN = timedelta(minutes=3)
 
 
 def promote_due(database: Database, lane: str, *, limit: int = _PROMOTED_AT_ONCE) -> int:
@@ -19,9 +17,7 @@ def promote_due(database: Database, lane: str, *, limit: int = _PROMOTED_AT_ONCE
     return waking.promote_due(database, lane, limit)
 
 
-def runnable(
-    database: Database, lane: str, *, limit: int, alive_within: timedelta = _ALIVE_WITHIN
-) -> Mapping[str, int]:
+def runnable(database: Database, lane: str, *, limit: int, alive_within: timedelta = ALIVE_WITHIN) -> Mapping[str, int]:
     """How many jobs of each task could run now, `limit` in all at most; tasks without any are left out.
 
     A gated task counts at most its gate's free slots, a task no live worker of the lane knows counts nothing.
@@ -32,7 +28,7 @@ def runnable(
 
 @contextmanager
 def turn(
-    database: Database, lane: str, *, limit: int, alive_within: timedelta = _ALIVE_WITHIN
+    database: Database, lane: str, *, limit: int, alive_within: timedelta = ALIVE_WITHIN
 ) -> Iterator[Mapping[str, int] | None]:
     """Be the lane's only relay inside the block, with what `runnable` answers; None: another process's relay is.
 

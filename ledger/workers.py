@@ -11,6 +11,9 @@ from ledger.presence import Process, this_process
 from schema.engine import Database
 from schema.ledger import attempts, endings, gates, workers
 
+#: A worker that was silent for longer wakes for nothing, and counts for nobody who asks.
+ALIVE_WITHIN = timedelta(minutes=3)
+
 #: Reason of an attempt that never began: the answer to the claim was lost.
 ORPHANED = "orphaned"
 

@@ -34,6 +34,8 @@ APP_ROLE: Role = "longhaul_app"
 
 _DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
+_NOT_NOW = frozenset({"57P01", "57P02", "57P03", "53300", "40001", "40P01", "55P03"})
+
 #: Milliseconds after which a peer that acknowledges nothing counts as gone.
 _TCP_USER_TIMEOUT = 10_000
 
@@ -58,21 +60,29 @@ def enter_account(account_id: UUID) -> str:
 
 
 class Database:
-    """The process's connections. `url` names the login role.
+    """The process's connections, `limits.pool_size` in all or `connections` per role. `url` names the login role.
 
     A thread holds at most one connection at a time: with all of them held, one that asks for a second waits for ever.
     """
 
-    def __init__(self, url: str, limits: DatabaseLimits, *, on_close: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        url: str,
+        limits: DatabaseLimits,
+        *,
+        connections: int | None = None,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
         self._url = url
         self._limits = limits
         self._on_close = on_close
         self._holding = threading.local()
-        # Claims and sweeps never hold a connection for long; half and half keeps either from starving the other.
-        size = max(1, limits.pool_size // 2)
+        # Claims hold a connection for a moment, checkpoints and ends for as long as they write.
+        engine = connections or max(1, limits.pool_size // 3)
+        app = connections or max(1, limits.pool_size - engine)
         self._login = self._unpooled(url)
-        self._engine = self._pool(url, ENGINE_ROLE, size)
-        self._app = self._pool(url, APP_ROLE, max(1, limits.pool_size - size))
+        self._engine = self._pool(url, ENGINE_ROLE, engine)
+        self._app = self._pool(url, APP_ROLE, app)
 
     @contextmanager
     def engine(self, *, read_only: bool = False) -> Iterator[Connection]:
@@ -110,7 +120,7 @@ class Database:
 
     def apart(self, connections: int = 1) -> "Database":
         """The same database by connections of its own, so many per role: for who must not wait behind the others."""
-        return Database(self._url, self._limits.model_copy(update={"pool_size": 2 * connections}))
+        return Database(self._url, self._limits, connections=connections)
 
     def close(self) -> None:
         """Give all connections back to the server."""
@@ -243,11 +253,27 @@ def _away() -> Iterator[None]:
     except PoolExhausted:
         raise DatabaseAway("Every connection to the database is in use. Raise LONGHAUL_DATABASE__POOL_SIZE.") from None
     except DBAPIError as error:
-        if error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError):
+        if error.connection_invalidated or (isinstance(error.orig, psycopg.Error) and says_not_now(error.orig)):
             raise _database_away(error.orig) from error
         raise
-    except psycopg.OperationalError as error:
-        raise _database_away(error) from error
+    except psycopg.Error as error:
+        if says_not_now(error):
+            raise _database_away(error) from error
+        # As the statements that went through SQLAlchemy say it: callers know one kind of refusal.
+        raise DBAPIError.instance("", {}, error, psycopg.Error, hide_parameters=True, dialect=_DIALECT) from error
+
+
+def says_not_now(error: psycopg.Error) -> bool:
+    """Whether the same statement may succeed later; everything else is a refusal, and would be one for ever.
+
+    Not now: no connection, or one that broke (08); the server stops, starts or ends our session (57P01 to 57P03); too
+    many connections (53300); a conflict with another transaction (40001, 40P01, 55P03). A refusal: a row that does
+    not fit, a statement that takes too long (57014), a disk that is full.
+    """
+    state = error.sqlstate
+    if state is None:
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return state.startswith("08") or state in _NOT_NOW
 
 
 def _database_away(error: BaseException | None) -> DatabaseAway:

@@ -1,7 +1,5 @@
 """Gates: named limits over the cluster on jobs that run at once. A gate of n has n slot rows."""
 
-from uuid import UUID
-
 from sqlalchemy import Connection, text
 
 # Slots in use stay: a gate that shrinks lets its running jobs finish.
@@ -15,7 +13,6 @@ _MAKE = text(
     "WHERE NOT EXISTS (SELECT FROM gate_slots WHERE gate = :gate) ON CONFLICT DO NOTHING"
 )
 _READ = text("SELECT count(*), count(job_id) FROM gate_slots WHERE gate = :gate")
-_HOLDERS = text("SELECT job_id FROM gate_slots WHERE gate = :gate AND job_id IS NOT NULL ORDER BY n")
 
 
 def resize(connection: Connection, gate: str, slots: int) -> None:
@@ -33,8 +30,3 @@ def fill(connection: Connection, gate: str) -> tuple[int, int]:
     """(slots, slots in use) of a gate."""
     total, used = connection.execute(_READ, {"gate": gate}).one()
     return total, used
-
-
-def holders(connection: Connection, gate: str) -> list[UUID]:
-    """The jobs inside a gate."""
-    return list(connection.execute(_HOLDERS, {"gate": gate}).scalars())

@@ -75,6 +75,9 @@ _TAKE_BACK = text(
 )
 
 
+_CLOCK = text("SELECT clock_timestamp()")
+
+
 class Suspect(NamedTuple):
     """A run that looks abandoned."""
 
@@ -92,6 +95,12 @@ class TakenBack(NamedTuple):
     worker_id: UUID
     started_at: datetime
     attempt: int
+
+
+def clock(connection: Connection) -> datetime:
+    """What time it is for the database."""
+    now: datetime = connection.execute(_CLOCK).scalar_one()
+    return now
 
 
 def suspicious(

@@ -32,9 +32,10 @@ def test_a_job_carries_its_policy(scene: Scene) -> None:
 
 def test_the_request_may_replace_priority_gate_and_id(scene: Scene) -> None:
     wanted = uuid7()
-    assert scene.insert(GATED, priority=7, gate="other", job_id=wanted, total_items=3) == wanted
+    assert scene.insert(GATED, priority=7, lane="aside", gate="other", job_id=wanted, total_items=3) == wanted
     row = scene.row(wanted)
-    assert (row["priority"], row["bucket"], row["total_items"]) == (7, f"{GATED}@other", 3)
+    assert (row["priority"], row["lane"], row["bucket"], row["total_items"]) == (7, "aside", f"{GATED}@other", 3)
+    assert scene.claim() is None
 
 
 def test_what_rolls_back_inserts_nothing(scene: Scene) -> None:

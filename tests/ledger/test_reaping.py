@@ -142,6 +142,8 @@ def test_an_outage_of_the_observer_ages_nobody(scene: Scene) -> None:
     claim = _silent(scene)
     assert reaping.reap(scene.database, watched_since=clock.now() - STALE / 2) == []
     assert [r.job_id for r in reaping.reap(scene.database, watched_since=clock.now() - 2 * STALE)] == [claim.job_id]
+    (now,) = scene.look("SELECT clock_timestamp() AS now")
+    assert reaping.clock(scene.database) >= now["now"]
 
 
 def test_an_outage_of_the_database_ages_nobody(scene: Scene) -> None:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from pydantic import BaseModel
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError, ProgrammingError
 
 from base.errors import Misconfigured
 from base.ids import uuid7
@@ -258,12 +258,53 @@ def test_a_full_pool_is_said_to_be_full(database: Database) -> None:
 
 def test_a_statement_that_takes_too_long_is_ended(database: Database) -> None:
     impatient = Database(database._url, DatabaseLimits(statement_timeout=0.05))
-    with pytest.raises(DatabaseAway, match="statement timeout"), impatient.engine() as connection:
+    # No outage: the same statement would take as long again.
+    with pytest.raises(OperationalError, match="statement timeout"), impatient.engine() as connection:
         connection.execute(text("SELECT pg_sleep(5)"))
+    with pytest.raises(OperationalError, match="statement timeout"):
+        impatient.ask_engine(text("SELECT pg_sleep(5)"), {})
     impatient.close()
     with database.engine() as connection:
         assert connection.execute(text("SHOW statement_timeout")).scalar_one() == "5s"
         assert connection.execute(text("SHOW idle_in_transaction_session_timeout")).scalar_one() == "5s"
+
+
+@pytest.mark.parametrize(
+    ("state", "not_now"),
+    [
+        ("08000", True),
+        ("08006", True),
+        ("57P01", True),
+        ("57P02", True),
+        ("57P03", True),
+        ("53300", True),
+        ("40001", True),
+        ("40P01", True),
+        ("55P03", True),
+        ("57014", False),
+        ("53100", False),
+        ("54000", False),
+        ("23505", False),
+        ("22021", False),
+        ("42501", False),
+    ],
+)
+def test_what_is_an_outage_and_what_is_a_refusal(state: str, not_now: bool) -> None:
+    assert engine.says_not_now(psycopg.errors.lookup(state)("said")) == not_now
+
+
+def test_an_error_without_a_code_is_an_outage_when_it_is_the_connections() -> None:
+    assert engine.says_not_now(psycopg.OperationalError("the connection is lost"))
+    assert engine.says_not_now(psycopg.InterfaceError("the connection is closed"))
+    assert not engine.says_not_now(psycopg.ProgrammingError("a placeholder is missing"))
+
+
+def test_a_refusal_is_the_same_error_either_way(database: Database) -> None:
+    refused = text("SELECT CAST('no number' AS integer)")
+    with pytest.raises(DataError):
+        database.ask_engine(refused, {})
+    with pytest.raises(DataError), database.engine() as connection:
+        connection.execute(refused)
 
 
 def test_errors_carry_no_row(database: Database, account_id: UUID) -> None:
