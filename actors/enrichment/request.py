@@ -26,7 +26,7 @@ from schema.engine import Database
 from schema.enrichment import mappings, runs, versions
 from schema.enrichment.glossary import GlossaryEntry
 from schema.enrichment.mappings import Mapping
-from schema.enrichment.payloads import TARGETS, EnrichmentPayload, ReferenceText, RunWarning, Target
+from schema.enrichment.payloads import TARGETS, EnrichmentPayload, ReferenceText, Target
 from schema.enrichment.runs import Run
 from schema.enrichment.versions import Version
 
@@ -65,7 +65,6 @@ class Requested:
     job_id: UUID
     lane: str
     resumed: bool
-    warnings: tuple[RunWarning, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,6 @@ def _run(
         (_run(reason="partial"), Exit.PARTIAL),
         (_run(reason="token_limit"), Exit.PARTIAL),
         (_run("Failed", "nothing_to_apply"), Exit.FAILED),
-        (_run("Completed", "nothing_to_apply"), Exit.FAILED),
         (_run("Failed", "model_refusing"), Exit.FAILED),
         (_run("Canceled", "canceled_by_operator"), Exit.CANCELED),
     ],

@@ -3,16 +3,13 @@
 from actors.enrichment.reading import RunView
 from base.terminal.exits import Exit
 
-#: The run ended well and had nothing to write.
-NOTHING = "nothing_to_apply"
-
 
 def exit_of(run: RunView) -> Exit:
     """Whole success 0, part of it 3, canceled 5, anything else that applied nothing 1."""
     match run.state:
         case "Completed" if run.reason is None:
             return Exit.DONE
-        case "Completed" if run.reason != NOTHING:
+        case "Completed":
             return Exit.PARTIAL
         case "Canceled":
             return Exit.CANCELED

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import actors
 from actors.enrichment.commands import showing
-from actors.enrichment.commands.exits import NOTHING, exit_of, was_applied
+from actors.enrichment.commands.exits import exit_of, was_applied
 from actors.enrichment.commands.files import instructions, read_file, refuse_unwritable, targets
 from actors.enrichment.commands.following import Run, follow
 from actors.enrichment.commands.interrupting import Interruption
@@ -19,12 +19,13 @@ from actors.enrichment.importing import Imported, find_mapping, import_definitio
 from actors.enrichment.outcome import outcome
 from actors.enrichment.reading import RunView, list_runs
 from actors.enrichment.request import EnrichmentRequest, Reference, request_run
+from actors.enrichment.verdict import NOTHING_TO_APPLY
 from base import logs
 from base.errors import Conflict
 from base.settings import Settings, load
 from base.terminal.exits import Exit
 from base.terminal.output import Output
-from base.terminal.words import amount, plain
+from base.terminal.words import amount
 from clients.llm import OFFLINE, from_settings
 from schema.accounts import default_account
 from schema.engine import Database
@@ -150,8 +151,6 @@ def _run(database: Database, account_id: UUID, request: EnrichmentRequest, setti
         ) from None
     if requested.resumed:
         output.note(f"Resuming the open run {requested.run_id}.")
-    for warning in requested.warnings:
-        output.note(f"warning  {warning.code}: {plain(warning.text)}")
     return Run(database, account_id, requested.run_id, requested.lane)
 
 
@@ -186,7 +185,7 @@ def _ended(run: Run, seen: RunView, imported: Imported, wish: Wish, output: Outp
 
 def _earlier(run: Run, seen: RunView) -> UUID | None:
     """Where nothing was left to do, whose texts are there already: its files are what was asked for."""
-    if seen.reason != NOTHING:
+    if seen.reason != NOTHING_TO_APPLY:
         return None
     done = list_runs(run.database, run.account_id, states=("Completed",), mapping=seen.mapping_id, limit=1)
     return done[0].id if done else None
