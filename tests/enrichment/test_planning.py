@@ -69,6 +69,19 @@ def test_a_reference_that_fills_every_prompt_is_named_and_no_field_is_cut() -> N
     assert [len(chunk.operations) for chunk in plan.chunks] == [1, 1]
 
 
+def test_an_operation_that_does_not_fit_alone_is_named_with_what_was_cut_of_it() -> None:
+    fields = [field(f"r{m}", description="x" * 300) for m in range(10)]
+    api = inventory(operation("/wide", *fields), operation("/narrow", field("only")))
+    told = brief(api, TARGETS, instructions="", reference="", language=None, settings=Settings())
+    plan = planned(api, max_prompt_characters=Prompts(told, Manner(8192, None)).overhead + 2500)
+    [warning] = plan.warnings
+    assert warning.code == "operation_fields_truncated"
+    assert f"GET /wide ({plan.not_asked})" in warning.text
+    assert "/narrow" not in warning.text
+    assert 0 < plan.not_asked < 10
+    assert len(tokens(plan)) + plan.not_asked == 11
+
+
 @given(st.integers(1, 4), st.integers(1, 30), st.integers(1, 8), st.integers(2500, 9000))
 def test_every_field_is_asked_or_counted(operations: int, fields: int, cap: int, budget: int) -> None:
     api = inventory(
