@@ -11,7 +11,7 @@ from typing import Any
 
 from dramatiq import Actor, Broker
 from pydantic import ValidationError
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from base import logs
 from base.errors import Canceled, ClaimLost, HandOver, Permanent, Transient
@@ -151,7 +151,7 @@ def _complete(process: WorkerProcess, held: Held, done: Done) -> None:
         return
     for wanted in done.follow_ups:
         if wanted.due_at is None:
-            wake(policy(wanted.task).lane, wanted.task)
+            wake(wanted.lane or policy(wanted.task).lane, wanted.task)
     _wake_behind_gate(held)
 
 
@@ -221,7 +221,7 @@ def _part(process: WorkerProcess, held: Held) -> None:
         return
     try:
         running.checkpoint(process.database, held.claim, held.parting)
-    except (DataError, IntegrityError) as error:
+    except DBAPIError as error:
         log.error("a last note was refused", error=str(error.orig).split("\n", 1)[0])  # noqa: TRY400
     held.parting = None
 

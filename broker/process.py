@@ -74,7 +74,7 @@ class WorkerProcess:
             DatabaseAway: the database can't be reached.
         """
         self._database = database
-        self._worker_id = workers.register(database, lanes=lanes, tasks=tasks_of(lanes))
+        self._worker_id = workers.register(database, lanes=lanes, tasks=list(steps()))
         self._opened.callback(self._retire)
         self.heard(monotonic())
         self._loop = Loop(SQL_THREADS)
@@ -111,11 +111,6 @@ class WorkerProcess:
     def is_heard(self) -> bool:
         """Whether the last beat that arrived is young enough to start a pass (I9)."""
         return monotonic() - self._beat_at <= _SILENT_BEATS * self.settings.beat_interval.total_seconds()
-
-
-def tasks_of(lanes: Collection[str]) -> frozenset[str]:
-    """The tasks this process knows in these lanes."""
-    return frozenset(task for task, step in steps().items() if step.policy.lane in lanes)
 
 
 def _opened(part: T | None) -> T:

@@ -14,7 +14,8 @@ from base.clock import monotonic
 from broker.delivery import Delivery
 from broker.held import Held, in_hand, put_in_hand
 from broker.life import StepActor
-from broker.process import WorkerProcess, tasks_of
+from broker.process import WorkerProcess
+from broker.step import steps
 from broker.waits import waits
 from ledger import claiming, reaping
 from ledger.claiming import Claim
@@ -77,7 +78,8 @@ class ClaimJob(Middleware):
                 process.database,
                 process.worker_id,
                 delivery.queue_name,
-                tasks_of([delivery.queue_name]),
+                # All that this process knows: a job may be inserted into another lane than its step's own.
+                list(steps()),
                 suspects=suspects,
             )
         finally:

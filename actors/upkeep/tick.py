@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from base import logs
-from base.clock import monotonic, now
+from base.clock import monotonic
 from base.settings import Settings
 from broker.wake import wake
-from ledger.reaping import reap
+from ledger.reaping import clock, reap
 from schema.engine import DatabaseAway, current
 
 log = logs.get(__name__)
@@ -21,7 +21,9 @@ class Sweeps:
     def __init__(self, settings: Settings) -> None:
         self._recovery = settings.enrichment_run_recovery
         self._reap_at = 0.0
+        #: Silence before this moment, by the database's clock, is no reason: we could not look either.
         self._watched_since: datetime | None = None
+        self._blind = False
 
     def __call__(self) -> None:
         """Do what is due."""
@@ -31,10 +33,12 @@ class Sweeps:
 
     def _reap(self) -> None:
         try:
+            if self._blind:
+                self._watched_since = clock(current())
+                self._blind = False
             reaped = reap(current(), limit=self._recovery.reaper_batch_size, watched_since=self._watched_since)
         except DatabaseAway as error:
-            # Whatever was silent meanwhile may have been silent for the same reason.
-            self._watched_since = now()
+            self._blind = True
             self._reap_at = 0.0
             log.warning("abandoned jobs could not be looked for", error=str(error))
             return
