@@ -41,7 +41,7 @@ from ledger.inserting import insert, insert_many  # noqa: E402
 from schema.accounts import default_account  # noqa: E402
 from schema.engine import Database, use  # noqa: E402
 from tests.services.postgres import plain  # noqa: E402
-from tests.services.rabbit import USUAL, running  # noqa: E402
+from tests.services.rabbit import USUAL, Server, running  # noqa: E402
 
 #: Jobs a second through the ledger, as a share of messages a second through raw Dramatiq.
 BAR = 0.12
@@ -70,7 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=20_000, help="jobs to drain (default: %(default)s)")
     parser.add_argument("--rabbitmq", default=USUAL, help="a RabbitMQ whose vhosts may be made (default: %(default)s)")
     options = parser.parse_args(arguments)
-    with servers(options.rabbitmq) as where:
+    rabbitmq = running(options.rabbitmq)
+    if rabbitmq is None:
+        parser.error(f"a RabbitMQ is needed on which a vhost may be made; none answers at {options.rabbitmq}")
+    with servers(rabbitmq) as where:
         plain_rate = drain_raw(where, "plain", options.jobs)
         ours_rate = drain_raw(where, "ours", options.jobs)
         ledger_rate, lost = drain_ledger(where, options.jobs)
@@ -96,13 +99,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def servers(rabbitmq: str) -> Iterator[Servers]:
+def servers(rabbitmq: Server) -> Iterator[Servers]:
     """A vhost and a database of the bench's own."""
     from schema.embedded import DATABASE, attach  # noqa: PLC0415
 
-    found = running(rabbitmq)
-    if found is None:
-        raise SystemExit(f"The engine bench needs a RabbitMQ it may make a vhost on; none answers at {rabbitmq}.")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="longhaul-bench-")))
         folder.chmod(0o711)
@@ -111,7 +111,7 @@ def servers(rabbitmq: str) -> Iterator[Servers]:
         database = Database(server.url, DatabaseLimits())
         stack.callback(database.close)
         use(database)
-        broker = stack.enter_context(found.vhost())
+        broker = stack.enter_context(rabbitmq.vhost())
         superuser_url = server.superuser_url.replace("/postgres?", f"/{DATABASE}?")
         _vacuum_often(superuser_url)
         yield Servers(broker, database, server.url, superuser_url, default_account(database))
@@ -169,20 +169,20 @@ def insertion(where: Servers) -> tuple[float, float]:
     return one_by_one, in_bulk
 
 
-def order(where: Servers) -> tuple[int, int]:
+def order(where: Servers, jobs: int = _ORDERED) -> tuple[int, int]:
     """Jobs of mixed priority, all committed before a worker starts.
 
     Answers the pairs that started the other way round, and how many of those did not run at the same moment.
     """
     dice = random.Random(7)
     with where.database.account(where.account_id) as connection:
-        for _ in range(_ORDERED):
+        for _ in range(jobs):
             insert(
                 connection, stepped.TASK, stepped.Nothing(), account_id=where.account_id, priority=dice.randint(1, 5)
             )
     _analyze(where)
     with stepping(where) as folder:
-        rate(folder, _ORDERED)
+        rate(folder, jobs)
     with psycopg.connect(plain(where.superuser_url)) as connection:
         rows: list[tuple[datetime, datetime]] = connection.execute(
             "SELECT started_at, finished_at FROM jobs WHERE state = 'done' ORDER BY priority, created_at, id"
