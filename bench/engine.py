@@ -42,6 +42,7 @@ from schema.accounts import default_account  # noqa: E402
 from schema.engine import Database, use  # noqa: E402
 from tests.services.postgres import plain  # noqa: E402
 from tests.services.rabbit import USUAL, Server, running  # noqa: E402
+from tests.services.rabbit_management import Managed  # noqa: E402
 
 #: Jobs a second through the ledger, as a share of messages a second through raw Dramatiq.
 BAR = 0.12
@@ -99,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def servers(rabbitmq: Server) -> Iterator[Servers]:
+def servers(rabbitmq: Server | Managed) -> Iterator[Servers]:
     """A vhost and a database of the bench's own."""
     from schema.embedded import DATABASE, attach  # noqa: PLC0415
 

@@ -2,9 +2,10 @@
 
 from bench import engine
 from tests.services.rabbit import Server
+from tests.services.rabbit_management import Managed
 
 
-def test_each_job_is_done_once_and_in_order(rabbit_server: Server) -> None:
+def test_each_job_is_done_once_and_in_order(rabbit_server: Server | Managed) -> None:
     with engine.servers(rabbit_server) as where:
         jobs_a_second, not_done_once = engine.drain_ledger(where, 300)
         _, one_after_the_other = engine.order(where, 300)
