@@ -1,16 +1,14 @@
-"""What raw Dramatiq runs in the engine bench: a no-op, over its own RabbitMQ broker or over ours without the ledger."""
+"""What raw Dramatiq runs in the engine bench: a no-op over its own RabbitMQ broker, as it comes or surrounded by ours."""
 
 from pathlib import Path
 
 import dramatiq
 from dramatiq.brokers.rabbitmq import RabbitmqBroker
 from periodiq import PeriodiqMiddleware
-from pydantic import SecretStr
 
 from base.settings import Settings
 from bench.engine_counting import Counting
 from broker.process import WorkerProcess
-from broker.rabbit import RabbitBroker
 from middleware.context import Context
 from middleware.drain import Drain
 
@@ -30,17 +28,14 @@ def plain(url: str) -> dramatiq.Broker:
     return RabbitmqBroker(url=url)
 
 
-def ours(url: str) -> dramatiq.Broker:
-    """Our consumer and what of our middleware works without a database."""
+def surrounded(url: str) -> dramatiq.Broker:
+    """Dramatiq's broker with what of our middleware means something without a ledger, and our prefetch."""
     process = WorkerProcess(Settings())
-    around = [Prefetch(), Drain(process), PeriodiqMiddleware(), Context()]
-    return RabbitBroker(
-        SecretStr(url), process.settings.broker, middleware=around, purpose="bench", draining=process.draining
-    )
+    return RabbitmqBroker(url=url, middleware=[Prefetch(), Drain(process), PeriodiqMiddleware(), Context()])
 
 
-#: Each kind has a lane of its own: they declare queues with other arguments.
-KINDS = {"plain": plain, "ours": ours}
+#: Each kind has a lane of its own.
+KINDS = {"plain": plain, "surrounded": surrounded}
 
 
 def declare(broker: dramatiq.Broker, lane: str, counting: Counting) -> None:

@@ -4,6 +4,7 @@ A refusal is one sentence on stderr and exit code 1. It leaves as SystemExit: Dr
 would start all the same.
 """
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -64,6 +65,9 @@ class Boot(Resident):
 
         require_current(database)
         self._process.open(database, broker, lanes)
+        # What exists by now stays: the collector need not walk it again for every few thousand objects that jobs make.
+        gc.collect()
+        gc.freeze()
 
 
 def refuse_more_processes() -> None:
