@@ -1,4 +1,3 @@
-"""What raw Dramatiq runs in the engine bench: a no-op over its own RabbitMQ broker, as it comes or surrounded by ours."""
 
 from pathlib import Path
 
