@@ -1,3 +1,4 @@
+"""What raw Dramatiq runs in the engine bench: a no-op, over its broker as it comes or surrounded by our middleware."""
 
 from pathlib import Path
 
