@@ -1,6 +1,7 @@
 """How a mapping's texts leave: the enriched definition and an overlay that says the same (D11)."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -24,10 +25,11 @@ class Exported:
     warnings: tuple[RunWarning, ...]
 
 
-def export(database: Database, account_id: UUID, run_id: UUID, out: Path, stem: str) -> Exported:
+def export(database: Database, account_id: UUID, run_id: UUID, out: Path, stem: str | None = None) -> Exported:
     """Write the definition with all texts of the version a run made, and the overlay, into `out`.
 
-    JSON stays JSON, YAML stays YAML. Texts of earlier runs and of people are in it too; the definition's own stay.
+    The files are called after `stem`, or after the imported definition. JSON stays JSON, YAML stays YAML. Texts
+    of earlier runs and of people are in it too; the definition's own stay.
 
     Raises:
         NotFound: the account has no such run.
@@ -47,7 +49,7 @@ def export(database: Database, account_id: UUID, run_id: UUID, out: Path, stem: 
     written = tuple(texts(version.content, inventory))
     selected = {one.key for one in version.content.endpoints if str(one.id) in chosen} if chosen else None
     enriched = enrich(document.data, document.name, written, selected)
-    return Exported(_save(enriched, out, stem), tuple(_warnings(enriched)))
+    return Exported(_save(enriched, out, stem or Path(document.name).stem, run_id), tuple(_warnings(enriched)))
 
 
 def texts(content: MappingContent, inventory: Inventory) -> Iterator[Written]:
@@ -76,19 +78,30 @@ def _said(text: Text | None) -> str | None:
     return text.value if text is not None and text.origin != "source" else None
 
 
-def _save(enriched: Enriched, out: Path, stem: str) -> tuple[Path, ...]:
-    files = {"enriched": enriched.document, "overlay": enriched.overlay}
-    paths: list[Path] = []
+def _save(enriched: Enriched, out: Path, stem: str, run_id: UUID) -> tuple[Path, ...]:
+    """Both files whole, or both as they were: a full disk is met before either takes its name."""
+    files = {
+        out / f"{stem}.{kind}.{enriched.media}": data
+        for kind, data in (("enriched", enriched.document), ("overlay", enriched.overlay))
+        if data is not None
+    }
+    unfinished = {path: path.with_name(f"{path.name}.{run_id.hex}.part") for path in files}
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for kind, data in files.items():
-            if data is not None:
-                path = out / f"{stem}.{kind}.{enriched.media}"
-                path.write_bytes(data)
-                paths.append(path)
+        for path, data in files.items():
+            unfinished[path].write_bytes(data)
+        for path, part in unfinished.items():
+            part.replace(path)
     except OSError as error:
-        raise BadInput(f"The results can't be written to {out}: {error.strerror}. Name another folder.") from error
-    return tuple(paths)
+        raise BadInput(
+            f"The results can't be written to {out}: {error.strerror}. The run itself is kept: "
+            f"`./longhaul runs export {run_id} --out FOLDER` writes them, without asking anything again."
+        ) from error
+    finally:
+        for part in unfinished.values():
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+    return tuple(files)
 
 
 def _warnings(enriched: Enriched) -> Iterator[RunWarning]:

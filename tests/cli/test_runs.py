@@ -1,6 +1,7 @@
 """`runs`: what enrichment runs did, and how one is stopped."""
 
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -37,6 +38,30 @@ def test_a_run_shows_its_passes(clone: Clone, run_id: str) -> None:
     assert "overview" in read.out
 
 
+def test_a_finished_run_gives_its_files_again(clone: Clone, run_id: str, tmp_path: Path) -> None:
+    made = {path.name: path.read_bytes() for path in (tmp_path / "longhaul-out").rglob("*.json")}
+    again = tmp_path / "again"
+    done = longhaul("runs", "export", run_id, "--out", again, env=on(clone))
+    assert done.code == Exit.DONE, done.said
+    assert len(made) == 2
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == made
+
+
+def test_files_that_can_not_be_written_leave_the_earlier_ones_whole(clone: Clone, run_id: str, tmp_path: Path) -> None:
+    out = tmp_path / "taken"
+    assert longhaul("runs", "export", run_id, "--out", out, env=on(clone)).code == Exit.DONE
+    enriched, overlay = sorted(out.iterdir())
+    overlay.unlink()
+    # Nothing can be written there: the overlay's unfinished file meets a folder of its name.
+    overlay.with_name(f"{overlay.name}.{UUID(run_id).hex}.part").mkdir()
+    enriched.write_text("an earlier one")
+    done = longhaul("runs", "export", run_id, "--out", out, env=on(clone))
+    assert done.code == Exit.USAGE
+    assert f"./longhaul runs export {run_id} --out FOLDER" in done.err
+    assert enriched.read_text() == "an earlier one"
+    assert not overlay.exists()
+
+
 def test_a_run_that_ended_is_not_canceled(clone: Clone, run_id: str) -> None:
     before = mappings(clone)
     done = longhaul("runs", "cancel", run_id, env=on(clone))
@@ -47,7 +72,7 @@ def test_a_run_that_ended_is_not_canceled(clone: Clone, run_id: str) -> None:
 
 
 def test_a_run_that_is_not_there_is_one_sentence(clone: Clone) -> None:
-    for verb in ("show", "cancel"):
+    for verb in ("show", "export", "cancel"):
         done = longhaul("runs", verb, str(uuid7()), env=on(clone))
         assert done.code == Exit.USAGE
         assert done.err.startswith("There is no run ")

@@ -159,7 +159,8 @@ def _left_open(seen: RunView, imported: Imported, output: Output, code: Exit) ->
     done = f"{seen.processed_items} of {amount(seen.total_items, 'pass', 'passes')} done" if seen.total_items else ""
     where = f"Run {seen.id} stays open" + (f", {done}." if done else ".")
     going = (
-        "Another worker of its lane goes on with it; the same command follows it again."
+        "Another worker of its lane goes on with it; the same command follows it again while it is open, and "
+        f"`./longhaul runs export {seen.id}` writes its files afterwards."
         if seen.state == "Processing" and not seen.resuming
         else "The same command resumes it; no answered call is paid again."
     )

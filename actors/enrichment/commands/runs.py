@@ -3,6 +3,7 @@
 import getpass
 from contextlib import closing
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -32,10 +33,11 @@ class State(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Mount `runs list`, `runs show` and `runs cancel`."""
+    """Mount `runs list`, `runs show`, `runs export` and `runs cancel`."""
     runs = typer.Typer(cls=group("./longhaul runs list"), help="Look at enrichment runs, or stop one.")
     runs.command("list", cls=command("./longhaul runs list --state Failed"))(list_runs)
     runs.command("show", cls=command("./longhaul runs show 019a8e2c-61f4-7000-8000-3f5c0a9d1b22"))(show)
+    runs.command("export", cls=command("./longhaul runs export 019a8e2c-61f4-7000-8000-3f5c0a9d1b22"))(export)
     runs.command("cancel", cls=command("./longhaul runs cancel 019a8e2c-61f4-7000-8000-3f5c0a9d1b22"))(cancel)
     app.add_typer(runs, name="runs")
 
@@ -95,6 +97,30 @@ def show(run_id: Id, as_json: Json = False) -> None:
     if passes:
         output.say()
         output.table(_PASS_COLUMNS, [_pass_cells(one) for one in passes])
+
+
+def export(
+    run_id: Id,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder to write to; `longhaul-out/ID` if not given.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the files of a finished run again; nothing is asked, nothing is paid."""
+    from actors.enrichment.export import export as write  # noqa: PLC0415
+    from schema.accounts import default_account  # noqa: PLC0415
+    from schema.migrate import require_current  # noqa: PLC0415
+    from schema.opening import open_database  # noqa: PLC0415
+
+    output = Output(as_json=as_json)
+    with closing(open_database(load())) as database:
+        require_current(database)
+        written = write(database, default_account(database), run_id, out or Path("longhaul-out", str(run_id)))
+    output.result({"run": run_id, "files": written.paths, "warnings": written.warnings})
+    for warning in written.warnings:
+        output.note(f"{warning.code}: {warning.text}")
+    for path in written.paths:
+        output.say(f"wrote {path}")
 
 
 def cancel(run_id: Id, as_json: Json = False) -> None:
