@@ -248,6 +248,11 @@ class Settings(BaseSettings):
 
     def _contradictions(self) -> Iterator[str]:
         recovery, broker = self.enrichment_run_recovery, self.broker
+        if self.database_owner_url is not None and self.database_url is None:
+            yield (
+                "LONGHAUL_DATABASE_OWNER_URL names a database's owner, but LONGHAUL_DATABASE_URL is not set and the "
+                "embedded database would be used. Set LONGHAUL_DATABASE_URL to the same database, as its login role"
+            )
         if recovery.stale_run_threshold < 3 * recovery.heartbeat_interval:
             yield (
                 f"a run is called abandoned after {_span(recovery.stale_run_threshold)} of silence but reports only "

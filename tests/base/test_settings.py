@@ -141,3 +141,9 @@ def test_a_secret_shows_in_no_representation(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("LONGHAUL_BROKER_URL", "amqp://guest:hidden@localhost")
     assert "sk-very-secret" not in repr(load())
     assert "hidden" not in repr(load())
+
+
+def test_an_owner_without_a_login_role_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = _refusal(monkeypatch, LONGHAUL_DATABASE_OWNER_URL="postgresql://owner:s3cret@db/longhaul")
+    assert "Set LONGHAUL_DATABASE_URL" in said
+    assert "s3cret" not in said
