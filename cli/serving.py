@@ -81,7 +81,11 @@ def scheduler() -> None:
 
     It starts what is due. Becomes `periodiq actors`. One is enough; two do no harm.
     """
-    _with_servers("scheduler")
+    settings = _with_servers("scheduler")
+    from broker.probe import probe  # noqa: PLC0415
+
+    # periodiq answers a broker that is away with a traceback.
+    probe(settings, actors.lanes())
     _become("periodiq", "--path", str(_ROOT), "--", "actors")
 
 

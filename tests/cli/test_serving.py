@@ -41,6 +41,13 @@ def test_a_process_of_its_own_needs_servers_to_meet_at(words: list[str]) -> None
     assert len(done.err.splitlines()) == 1
 
 
+def test_a_scheduler_whose_broker_is_away_says_so_in_one_sentence(clone: Clone) -> None:
+    done = longhaul("scheduler", env=on(clone, LONGHAUL_BROKER_URL="amqp://guest:guest@127.0.0.1:1"))
+    assert done.code != Exit.DONE
+    assert "127.0.0.1:1" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
 def test_a_lane_that_is_not_there_is_named_with_those_that_are(clone: Clone, rabbit: str) -> None:
     done = longhaul("worker", "--lane", "enrichmnt", env=on(clone, LONGHAUL_BROKER_URL=rabbit))
     assert done.code == Exit.USAGE
