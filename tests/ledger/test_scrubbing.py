@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clients.llm.wire.verdict import _REMEDIES
 from ledger.scrubbing import storable
 
 SECRET = "s3cr3tS3cr3tS3cr3tX"
@@ -69,3 +70,8 @@ def test_anything_can_be_stored(said: str) -> None:
     assert 1 <= len(stored) <= 500
     assert "\x00" not in stored
     stored.encode()
+
+
+@pytest.mark.parametrize("sentence", _REMEDIES.values())
+def test_what_to_do_about_a_refusing_model_stays_readable(sentence: str) -> None:
+    assert storable(sentence) == sentence

@@ -21,7 +21,7 @@ _BUSY = {408, 409, 425, 429}
 
 #: What somebody has to do before any call can succeed.
 _REMEDIES = {
-    401: "{host} refuses the key: check LONGHAUL_LLM__API_KEY and LONGHAUL_LLM__API_KEY_HEADER",
+    401: "{host} refuses the key; check LONGHAUL_LLM__API_KEY and LONGHAUL_LLM__API_KEY_HEADER",
     402: "{host} asks for payment: top the account up there, or set another LONGHAUL_LLM__API_KEY",
     403: "{host} forbids the use of {model}: ask there for access, or set another LONGHAUL_LLM__MODEL",
     404: "{host} has no model {model}, or no API at this address: check LONGHAUL_LLM__MODEL and "
