@@ -25,12 +25,13 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
 
 
 def lanes() -> tuple[str, ...]:
-    """The lanes this version works in."""
+    """The lanes this version works in: of the pipelines' steps, whatever else this process declares."""
     from broker import tick  # noqa: PLC0415  importing this package is light
     from broker.step import steps  # noqa: PLC0415
 
     _declare_steps()
-    return (*sorted({step.policy.lane for step in steps().values()}), tick.LANE)
+    ours = (step for step in steps().values() if step.body.__module__.startswith(f"{__name__}."))
+    return (*sorted({step.policy.lane for step in ours}), tick.LANE)
 
 
 @contextmanager
