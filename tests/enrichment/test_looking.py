@@ -146,7 +146,7 @@ def test_a_folder_that_can_not_be_written_is_one_sentence(bench: Bench, model: L
     requested = bench.ask()
     bench.work()
     (tmp_path / "file").touch()
-    with pytest.raises(BadInput, match="Name another folder"):
+    with pytest.raises(BadInput, match="The run itself is kept"):
         export(bench.database, bench.account_id, requested.run_id, tmp_path / "file", "api")
 
 
