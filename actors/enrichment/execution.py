@@ -23,7 +23,7 @@ from clients.llm.model import Ask
 
 
 @dataclass
-class Outcome:
+class Harvest:
     """What the items brought; chunks in plan order whatever the order of time."""
 
     overview: tuple[str, MappingAnswer] | None = None
@@ -62,15 +62,15 @@ class Execution:
         self._asker = asker
         self._board = board
         self._concurrent = concurrent
-        self._outcome = Outcome(chunks={chunk.id: ChunkOutcome() for chunk in plan.chunks})
+        self._harvest = Harvest(chunks={chunk.id: ChunkOutcome() for chunk in plan.chunks})
 
-    async def run(self, overview: Ask) -> Outcome:
+    async def run(self, overview: Ask) -> Harvest:
         """Ask everything that is planned; `overview` is the prompt of that pass."""
         with suppress(RefusingModel):  # the item that met it has said so
             if self._plan.overview:
                 await self._ask_overview(overview)
             await self._ask_chunks()
-        return self._outcome
+        return self._harvest
 
     async def _ask_overview(self, ask: Ask) -> None:
         question = Question(
@@ -89,13 +89,13 @@ class Execution:
         try:
             ended = await self._passes.ask(question)
         except TokensSpent:
-            self._outcome.stopped += 1
+            self._harvest.stopped += 1
             return
         except RefusingModel as refusal:
             await self._refused(OVERVIEW, refusal, None)
             raise
         if isinstance(ended, Answered):
-            self._outcome.overview = ended.pass_key, ended.answer
+            self._harvest.overview = ended.pass_key, ended.answer
         await self._ended(OVERVIEW, None if isinstance(ended, Answered) else ended.why, None)
 
     async def _ask_chunks(self) -> None:
@@ -117,15 +117,15 @@ class Execution:
 
     async def _one_after_another(self, waiting: Iterator[Chunk]) -> None:
         for chunk in waiting:
-            if self._outcome.refusal is None:
+            if self._harvest.refusal is None:
                 await self._ask_chunk(chunk)
 
     async def _ask_chunk(self, chunk: Chunk) -> None:
-        brought = self._outcome.chunks[chunk.id]
+        brought = self._harvest.chunks[chunk.id]
         try:
             await self._asker.ask(chunk, brought, with_mapping=self._rides and chunk is self._plan.chunks[0])
         except TokensSpent:
-            self._outcome.stopped += 1
+            self._harvest.stopped += 1
             return
         except RefusingModel as refusal:
             await self._refused(chunk.label, refusal, chunk)
@@ -134,13 +134,13 @@ class Execution:
 
     async def _refused(self, label: str, refusal: RefusingModel, chunk: Chunk | None) -> None:
         """The item at which the model refused has failed; no other begins (D3, E2)."""
-        self._outcome.refusal = refusal
+        self._harvest.refusal = refusal
         await self._ended(label, str(refusal), chunk)
 
     async def _ended(self, label: str, why: str | None, chunk: Chunk | None) -> None:
         """An item has ended, well without a `why`; the overview is the one that is no chunk."""
         if why is not None:
-            self._outcome.failures[label] = why
+            self._harvest.failures[label] = why
         await self._board.item_ended(well=why is None, next_up=self._label_after(chunk))
 
     def _label_after(self, chunk: Chunk | None) -> str:

@@ -17,7 +17,7 @@ from actors.enrichment.checkpoints import Checkpoints
 from actors.enrichment.chunks import ChunkAsker
 from actors.enrichment.context import Context
 from actors.enrichment.ending import release
-from actors.enrichment.execution import Execution, Outcome
+from actors.enrichment.execution import Execution, Harvest
 from actors.enrichment.glossary import Glossary
 from actors.enrichment.merger import Renamed
 from actors.enrichment.passes import Passes
@@ -126,13 +126,13 @@ class _Enrichment:
         glossary, prompts, warnings = await self._know()
         everything, wanted = await asyncio.to_thread(self._wants, glossary)
         made = await self._plan(wanted, prompts, glossary)
-        outcome = await self._execute(made, prompts, glossary)
-        draft, renamed = await asyncio.to_thread(self._draft, outcome, everything, glossary)
+        harvest = await self._execute(made, prompts, glossary)
+        draft, renamed = await asyncio.to_thread(self._draft, harvest, everything, glossary)
         warnings += made.warnings
-        warnings += report.warnings(outcome, renamed, tuple(self._passes.warnings))
-        end = verdict(made, outcome, draft)
+        warnings += report.warnings(harvest, renamed, tuple(self._passes.warnings))
+        end = verdict(made, harvest, draft)
         applied, unchanged = ({}, 0) if isinstance(end, Failed) else (draft.counts, draft.unchanged)
-        counts = report.counts(applied, unchanged, outcome, made)
+        counts = report.counts(applied, unchanged, harvest, made)
 
         def conclude(connection: Connection) -> None:
             runs.conclude(connection, self._context.run.id, counts=counts, warnings=warnings)
@@ -201,7 +201,7 @@ class _Enrichment:
         )
         return made
 
-    async def _execute(self, made: Plan, prompts: Prompts, glossary: Glossary) -> Outcome:
+    async def _execute(self, made: Plan, prompts: Prompts, glossary: Glossary) -> Harvest:
         """Overview and chunks; each end moves progress, counts and live views together (E19, E26)."""
         asker = ChunkAsker(
             self._passes, prompts, glossary, gate(self._model.provider), self._settings.llm.max_completion_tokens
@@ -229,10 +229,10 @@ class _Enrichment:
         )
         return await execution.run(overview)
 
-    def _draft(self, outcome: Outcome, everything: Operations, glossary: Glossary) -> tuple[Draft, tuple[Renamed, ...]]:
+    def _draft(self, harvest: Harvest, everything: Operations, glossary: Glossary) -> tuple[Draft, tuple[Renamed, ...]]:
         """Merge, filter to the targets, apply to the version the run was asked for (E24, E10, E25)."""
-        answers = [answer for chunk in outcome.chunks.values() for answer in chunk.answers]
-        proposal, renamed = merger.merge(answers, outcome.overview, everything, glossary)
+        answers = [answer for chunk in harvest.chunks.values() for answer in chunk.answers]
+        proposal, renamed = merger.merge(answers, harvest.overview, everything, glossary)
         kept = targets.keep(proposal, self._targets)
         return apply.draft(self._context.version.content, kept, self._context.run.id, self._model.name), renamed
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from actors.enrichment.apply import Draft
-from actors.enrichment.execution import Outcome
+from actors.enrichment.execution import Harvest
 from actors.enrichment.plan import OVERVIEW, Plan
 
 NOTHING_TO_APPLY = "nothing_to_apply"
@@ -30,44 +30,44 @@ class Failed:
 Verdict = Applied | Partial | Failed
 
 
-def verdict(made: Plan, outcome: Outcome, draft: Draft) -> Verdict:
+def verdict(made: Plan, harvest: Harvest, draft: Draft) -> Verdict:
     """The end of a run.
 
     It fails where none of its chunks brought anything because they failed or the model refused, whatever the overview
     or the user's own glossary say; where it has no chunks, the overview stands for them. It fails too where nothing is
     left to apply. What the token limit keeps from being asked is missing, not failed.
     """
-    if not _brought_anything(made, outcome) and (cause := _cause(made, outcome)):
+    if not _brought_anything(made, harvest) and (cause := _cause(made, harvest)):
         return cause
     if not draft:
-        return _refused(outcome) or Failed(NOTHING_TO_APPLY, _nothing(made, outcome))
-    return Applied() if outcome.is_whole else Partial()
+        return _refused(harvest) or Failed(NOTHING_TO_APPLY, _nothing(made, harvest))
+    return Applied() if harvest.is_whole else Partial()
 
 
-def _brought_anything(made: Plan, outcome: Outcome) -> bool:
-    return outcome.answered() if made.chunks else outcome.overview is not None
+def _brought_anything(made: Plan, harvest: Harvest) -> bool:
+    return harvest.answered() if made.chunks else harvest.overview is not None
 
 
-def _cause(made: Plan, outcome: Outcome) -> Failed | None:
+def _cause(made: Plan, harvest: Harvest) -> Failed | None:
     """Why the items that count brought nothing; None where they did not fail."""
-    if outcome.refusal is not None:
-        return _refused(outcome)
-    counting = [label for label in outcome.failures if not made.chunks or label != OVERVIEW]
+    if harvest.refusal is not None:
+        return _refused(harvest)
+    counting = [label for label in harvest.failures if not made.chunks or label != OVERVIEW]
     if not counting:
         return None
     label = counting[0]
     return Failed(
-        "all_chunks_failed", f"Nothing was answered; all that was asked failed. {label}: {outcome.failures[label]}"
+        "all_chunks_failed", f"Nothing was answered; all that was asked failed. {label}: {harvest.failures[label]}"
     )
 
 
-def _refused(outcome: Outcome) -> Failed | None:
-    refusal = outcome.refusal
+def _refused(harvest: Harvest) -> Failed | None:
+    refusal = harvest.refusal
     return None if refusal is None else Failed(refusal.reason, str(refusal))
 
 
-def _nothing(made: Plan, outcome: Outcome) -> str:
-    if outcome.stopped:
+def _nothing(made: Plan, harvest: Harvest) -> str:
+    if harvest.stopped:
         return "The run's token limit was reached before anything was answered. Raise it."
     if not made.items:
         return "There is nothing to ask: everything the targets name has a text already."

@@ -28,8 +28,8 @@ from clients.llm.wire.call import Call
 from clients.llm.wire.dialect import Dialect
 from clients.llm.wire.exchange import ServerRefusal, Unusable, exchange
 from clients.llm.wire.ladder import Step
+from clients.llm.wire.refusals import failure_of
 from clients.llm.wire.transcript import Transcript
-from clients.llm.wire.verdict import verdict
 
 log = logs.get(__name__)
 
@@ -117,7 +117,7 @@ class OpenAIModel:
             async with asyncio.timeout(self._timeout):
                 return await self._answer(call)
         except ServerRefusal as refusal:
-            return verdict(refusal.error, host=self.provider, model=self.name, with_key=self._with_key)
+            return failure_of(refusal.error, host=self.provider, model=self.name, with_key=self._with_key)
         except Unusable as unusable:
             return Unavailable(f"{self.provider} {unusable}.")
         except httpx.HTTPError as error:

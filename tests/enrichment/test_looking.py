@@ -10,9 +10,9 @@ import pytest
 from actors.enrichment.estimate import Estimate, estimate
 from actors.enrichment.export import export
 from actors.enrichment.opaque import is_opaque
-from actors.enrichment.outcome import outcome
 from actors.enrichment.reading import list_runs, read_run
 from actors.enrichment.request import EnrichmentRequest, Reference
+from actors.enrichment.review import review
 from base.errors import BadInput, NotFound
 from base.ids import uuid7
 from base.settings import load
@@ -64,9 +64,9 @@ def test_before_and_after_show_opaque_names_first_and_what_was_left_open(
 ) -> None:
     bench = Bench.of(database, account_id, definition({"/a": ["street", "CwpX"], "/b": ["QtrNc", "street"]}))
     requested = bench.ask(targets=("output_field_names",))
-    assert [row.answered for row in outcome(database, account_id, requested.run_id).rows] == [False] * 3
+    assert [row.answered for row in review(database, account_id, requested.run_id).rows] == [False] * 3
     bench.work()
-    found = outcome(database, account_id, requested.run_id, limit=2)
+    found = review(database, account_id, requested.run_id, limit=2)
     assert [(row.endpoint, row.place, row.token) for row in found.rows] == [
         ("GET /a", "response 200", "CwpX"),
         ("GET /b", "response 200", "QtrNc"),
@@ -79,7 +79,7 @@ def test_before_and_after_show_opaque_names_first_and_what_was_left_open(
 def test_endpoints_are_shown_where_no_field_was_asked_for(bench: Bench, model: LlmServer) -> None:
     requested = bench.ask(targets=("endpoint_names",), selected=("GET::/p3",))
     bench.work()
-    [row] = outcome(bench.database, bench.account_id, requested.run_id).rows
+    [row] = review(bench.database, bench.account_id, requested.run_id).rows
     assert (row.endpoint, row.place, row.name_after) == ("GET /p3", "endpoint", "Scripted GET /p3")
 
 
@@ -88,21 +88,21 @@ def test_a_selection_is_known_when_the_job_is_long_gone(
 ) -> None:
     requested = bench.ask(targets=("endpoint_names",), selected=("GET::/p3", "GET::/p5"))
     bench.work()
-    before = outcome(bench.database, bench.account_id, requested.run_id)
+    before = review(bench.database, bench.account_id, requested.run_id)
     files = export(bench.database, bench.account_id, requested.run_id, tmp_path / "before", "api").paths
     with bench.database.account(bench.account_id) as connection:
         chosen = run_views.selection(connection, requested.run_id)
     with psycopg.connect(clone.superuser_url.replace("+psycopg", "")) as pruning:
         assert pruning.execute("DELETE FROM jobs").rowcount == 1
     assert len(chosen) == before.total == 2
-    assert outcome(bench.database, bench.account_id, requested.run_id) == before
+    assert review(bench.database, bench.account_id, requested.run_id) == before
     after = export(bench.database, bench.account_id, requested.run_id, tmp_path / "after", "api").paths
     assert [path.read_bytes() for path in after] == [path.read_bytes() for path in files]
 
 
 def test_a_selection_is_known_before_anything_is_planned_and_without_one_it_is_empty(bench: Bench) -> None:
     requested = bench.ask(selected=("GET::/p3",))
-    assert outcome(bench.database, bench.account_id, requested.run_id).total == 2
+    assert review(bench.database, bench.account_id, requested.run_id).total == 2
     assert bench.run(requested).current == ""
     other = Bench.of(bench.database, account(bench.database, "all"))
     everything = other.ask()

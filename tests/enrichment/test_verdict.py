@@ -5,7 +5,7 @@ import pytest
 from actors.enrichment.answers import ChunkAnswer, MappingAnswer
 from actors.enrichment.apply import Draft
 from actors.enrichment.chunks import ChunkOutcome
-from actors.enrichment.execution import Outcome
+from actors.enrichment.execution import Harvest
 from actors.enrichment.plan import OVERVIEW, Plan
 from actors.enrichment.planner import Chunk
 from actors.enrichment.verdict import Applied, Failed, Partial, verdict
@@ -43,10 +43,10 @@ CASES = [
 ]
 
 
-def made_and_outcome(overview: str, chunks: list[str]) -> tuple[Plan, Outcome]:
+def made_and_harvest(overview: str, chunks: list[str]) -> tuple[Plan, Harvest]:
     planned = tuple(Chunk(f"c{number}", ()) for number, _ in enumerate(chunks, 1))
     items = {OVERVIEW: overview} | {chunk.label: end for chunk, end in zip(planned, chunks, strict=True)}
-    outcome = Outcome(
+    harvest = Harvest(
         overview=("key", MappingAnswer(name="Water")) if overview == "answered" else None,
         failures={label: "It failed." for label, end in items.items() if end in {"failed", "refused"}},
         chunks={
@@ -56,19 +56,19 @@ def made_and_outcome(overview: str, chunks: list[str]) -> tuple[Plan, Outcome]:
         stopped=sum(end == "stopped" for end in items.values()),
         refusal=RefusingModel("No key.") if "refused" in items.values() else None,
     )
-    return Plan(overview != "-", planned, 0, ()), outcome
+    return Plan(overview != "-", planned, 0, ()), harvest
 
 
 @pytest.mark.parametrize(("overview", "chunks", "has_draft", "expected"), CASES)
 def test_how_a_run_ends(overview: str, chunks: str, has_draft: bool, expected: object) -> None:
-    made, outcome = made_and_outcome(overview, chunks.split())
+    made, harvest = made_and_harvest(overview, chunks.split())
     draft = Draft(MappingContent(), {"endpoint_names": 1} if has_draft else {}, 0)
-    end = verdict(made, outcome, draft)
+    end = verdict(made, harvest, draft)
     assert (end.reason if isinstance(end, Failed) else end) == expected
 
 
 def test_a_failure_is_told_by_the_first_chunk_that_failed() -> None:
-    made, outcome = made_and_outcome("failed", ["failed", "failed"])
-    end = verdict(made, outcome, Draft(MappingContent(), {}, 0))
+    made, harvest = made_and_harvest("failed", ["failed", "failed"])
+    end = verdict(made, harvest, Draft(MappingContent(), {}, 0))
     assert isinstance(end, Failed)
     assert end.sentence == "Nothing was answered; all that was asked failed. chunk 1: : It failed."

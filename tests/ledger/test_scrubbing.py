@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.llm.wire.verdict import _REMEDIES
+from clients.llm.wire.refusals import _REMEDIES
 from ledger.scrubbing import storable
 
 SECRET = "s3cr3tS3cr3tS3cr3tX"

@@ -16,9 +16,9 @@ from actors.enrichment.commands.interrupting import Interruption
 from actors.enrichment.estimate import estimate
 from actors.enrichment.export import Exported, export
 from actors.enrichment.importing import Imported, find_mapping, import_definition
-from actors.enrichment.outcome import outcome
 from actors.enrichment.reading import RunView, list_runs
 from actors.enrichment.request import EnrichmentRequest, Reference, request_run
+from actors.enrichment.review import review
 from actors.enrichment.verdict import NOTHING_TO_APPLY
 from base import logs
 from base.errors import Conflict
@@ -172,7 +172,7 @@ def _left_open(seen: RunView, imported: Imported, output: Output, code: Exit) ->
 def _ended(run: Run, seen: RunView, imported: Imported, wish: Wish, output: Output) -> Exit:
     """The run is over: what it changed, what it cost, where the results are."""
     rows = sys.maxsize if output.as_json else showing.ROWS
-    found = outcome(run.database, run.account_id, run.run_id, limit=rows)
+    found = review(run.database, run.account_id, run.run_id, limit=rows)
     written = Exported((), ())
     source = run.run_id if was_applied(seen) else _earlier(run, seen)
     if source is not None:

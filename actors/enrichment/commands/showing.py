@@ -7,8 +7,8 @@ from actors.enrichment.commands.exits import was_applied
 from actors.enrichment.definition.comparing import Change as DefinitionChange
 from actors.enrichment.estimate import Estimate
 from actors.enrichment.importing import Imported
-from actors.enrichment.outcome import Change, Outcome
 from actors.enrichment.reading import RunView
+from actors.enrichment.review import Change, Review
 from base.terminal.output import Column, Output
 from base.terminal.words import amount, count, plain, span
 from schema.enrichment.payloads import TARGETS
@@ -51,11 +51,11 @@ def _what(change: DefinitionChange) -> str:
     return plain(f"{method} {path}{field}{differs}")
 
 
-def show_outcome(output: Output, run: RunView, outcome: Outcome) -> None:
+def show_outcome(output: Output, run: RunView, review: Review) -> None:
     """Before and after, then the figures."""
-    if outcome.rows:
-        output.table(_COLUMNS, [_cells(row) for row in outcome.rows])
-        more = outcome.total - len(outcome.rows)
+    if review.rows:
+        output.table(_COLUMNS, [_cells(row) for row in review.rows])
+        more = review.total - len(review.rows)
         if more > 0:
             output.say(
                 f"... and {count(more)} more, in the files below."

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from clients.llm.wire.dialect import Dialect, Parameter
+from clients.llm.wire.refusals import is_too_long
 from clients.llm.wire.server_error import ServerError
 from clients.llm.wire.transcript import Transcript
-from clients.llm.wire.verdict import is_too_long
 
 _REFUSED = (400, 422)
 #: llama-cpp-python answers so to a `response_format` it does not know: as deterministic as any 400.

@@ -35,7 +35,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Review:
     """The first rows, and how many there are in all, and of those without a suggestion."""
 
     rows: tuple[Change, ...]
@@ -43,7 +43,7 @@ class Outcome:
     unanswered: int
 
 
-def outcome(database: Database, account_id: UUID, run_id: UUID, limit: int = 20) -> Outcome:
+def review(database: Database, account_id: UUID, run_id: UUID, limit: int = 20) -> Review:
     """Before and after of a run that ended, or that will end: then nothing is after.
 
     The same name with the same texts is one row, wherever it stands.
@@ -60,13 +60,13 @@ def outcome(database: Database, account_id: UUID, run_id: UUID, limit: int = 20)
         definition = definitions.by_id(connection, row.definition_id)
         selected = frozenset(run_views.selection(connection, run_id))
     if base is None or definition is None:
-        return Outcome((), 0, 0)
+        return Review((), 0, 0)
     inventory = Inventory.model_validate(definition.inventory)
     after = base.content if written is None else written.content
     changes = list(_distinct(_changes(row, inventory, base.content, after, selected)))
     changes.sort(key=lambda change: not is_opaque(change.token))
     unanswered = sum(not change.answered for change in changes)
-    return Outcome(tuple(changes[:limit]), len(changes), unanswered)
+    return Review(tuple(changes[:limit]), len(changes), unanswered)
 
 
 def _distinct(changes: Iterator[Change]) -> Iterator[Change]:

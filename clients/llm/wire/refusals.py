@@ -40,7 +40,7 @@ def is_too_long(error: ServerError) -> bool:
     return error.status in _TOO_LONG_STATUSES and bool(_TOO_LONG_TEXT.search(error.text))
 
 
-def verdict(error: ServerError, *, host: str, model: str, with_key: bool) -> ModelFailure:
+def failure_of(error: ServerError, *, host: str, model: str, with_key: bool) -> ModelFailure:
     """The failure to raise: one sentence with nothing of the server's text in it."""
     label = _label(error)
     if remedy := _remedy(error, with_key=with_key):
