@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from actors.enrichment.definition.facts import Facts, Reader, text
 from actors.enrichment.definition.refs import References, component_of, step
+from actors.enrichment.definition.traits import Reader, Traits, text
 from schema.enrichment.inventory import Field, Location
 
 #: Swagger 2.0 allows no title beside a parameter's name, so its title is written under this key (docs/decisions).
@@ -98,7 +98,7 @@ def _listed(value: Any, pointer: str, references: References) -> Iterator[tuple[
 
 def _parameter(parameter: dict[str, Any], pointer: str, location: Location, name: str, reader: Reader) -> Field:
     schema = parameter_schema(parameter)
-    said = reader.facts(schema if schema is not None else parameter)
+    said = reader.traits(schema if schema is not None else parameter)
     return Field(
         location=location,
         path=name,
@@ -114,7 +114,7 @@ def _parameter(parameter: dict[str, Any], pointer: str, location: Location, name
     )
 
 
-def _title(said: Facts, schema: Any) -> str:
+def _title(said: Traits, schema: Any) -> str:
     return said.title if schema is not None else ""
 
 

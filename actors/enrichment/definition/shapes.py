@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.enrichment.definition.facts import COMPOSITIONS, Facts, Reader
 from actors.enrichment.definition.refs import component_of, reference, step
+from actors.enrichment.definition.traits import COMPOSITIONS, Reader, Traits
 
 LIST = "[]"
 MAP = "*"
@@ -30,7 +30,7 @@ class Property:
     schema_name: str
     #: Whether there may be fields below it.
     opens: bool
-    facts: Facts
+    traits: Traits
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Shapes:
             if isinstance(schema, dict):
                 at = step(pointer, "properties", name)
                 opens = not _OPENING.isdisjoint(schema)
-                yield Property(name, schema, at, component_of(at), opens, self._reader.facts(schema))
+                yield Property(name, schema, at, component_of(at), opens, self._reader.traits(schema))
 
 
 def _inner(node: dict[str, Any], pointer: str) -> Iterator[Inner]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.enrichment.definition.bodies import BodyWalker
-from actors.enrichment.definition.facts import MAX_DOCUMENT_TEXT, MAX_OPERATION_TEXT, Reader, text
 from actors.enrichment.definition.messages import Body, bodies_of, parameters_of
 from actors.enrichment.definition.recognising import allows_ref_siblings, is_swagger
 from actors.enrichment.definition.refs import References, reference, step
 from actors.enrichment.definition.shapes import Shapes
+from actors.enrichment.definition.traits import MAX_DOCUMENT_TEXT, MAX_OPERATION_TEXT, Reader, text
 from actors.enrichment.definition.warnings import warnings_of
 from schema.enrichment.inventory import Field, Inventory, Media, Operation, operation_key
 
@@ -145,11 +145,11 @@ def _add_body(fields: _Fields, body: Body, walker: BodyWalker, budget: _Budget) 
                 schema_name=one.schema_name,
                 pointer=one.pointer,
                 required=found.required,
-                type=one.facts.type,
-                format=one.facts.format,
-                values=one.facts.values,
-                title=one.facts.title,
-                description=one.facts.description,
+                type=one.traits.type,
+                format=one.traits.format,
+                values=one.traits.values,
+                title=one.traits.title,
+                description=one.traits.description,
             )
         )
 

@@ -21,7 +21,7 @@ COMPOSITIONS = ("allOf", "oneOf", "anyOf")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Traits:
     """The part of a field that its schema says."""
 
     type: str
@@ -37,21 +37,21 @@ def text(value: Any, limit: int = MAX_FIELD_TEXT) -> str:
 
 
 class Reader:
-    """Reads the facts of schemas in one document; what a reference says is read once."""
+    """Reads the traits of schemas in one document; what a reference says is read once."""
 
     def __init__(self, references: References) -> None:
         self._references = references
-        self._facts: dict[str, Facts] = {}
+        self._traits: dict[str, Traits] = {}
         self._types: dict[str, str] = {}
 
-    def facts(self, schema: Any) -> Facts:
+    def traits(self, schema: Any) -> Traits:
         """What the schema says, or failing that what it refers to: a bare `$ref` says what its component says."""
         ref = reference(schema)
         if ref is None or len(schema) > 1:
             return self._read(schema)
-        if ref not in self._facts:
-            self._facts[ref] = self._read(schema)
-        return self._facts[ref]
+        if ref not in self._traits:
+            self._traits[ref] = self._read(schema)
+        return self._traits[ref]
 
     def type_of(self, schema: Any) -> str:
         """`string`, `string[]`, `object`, `string|integer`; null is left out; empty where nothing is said."""
@@ -64,9 +64,9 @@ class Reader:
             self._types[ref] = self.type_of(target.node) if target else ""
         return self._types[ref]
 
-    def _read(self, schema: Any) -> Facts:
+    def _read(self, schema: Any) -> Traits:
         views = list(self._views(schema))
-        return Facts(
+        return Traits(
             type=self.type_of(schema),
             format=_first(views, "format"),
             values=self._values(views),
