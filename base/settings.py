@@ -47,6 +47,10 @@ def _seconds(value: Any) -> Any:
     return value
 
 
+def _upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
 def _positive(value: timedelta) -> timedelta:
     if value <= timedelta(0):
         raise ValueError("must be longer than nothing")
@@ -193,7 +197,9 @@ class Limits(_Concern):
 class Logging(_Concern):
     """What is logged, and how."""
 
-    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe level logged.")
+    level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_upper)] = Field(
+        "INFO", description="Least severe level logged."
+    )
     format: Literal["auto", "json", "console"] = Field(
         "auto", description="`auto` is readable on a terminal and JSON elsewhere."
     )
@@ -257,29 +263,32 @@ class Settings(BaseSettings):
             yield (
                 f"a run is called abandoned after {_span(recovery.stale_run_threshold)} of silence but reports only "
                 f"every {_span(recovery.heartbeat_interval)}: a few missed beats would take a live run. "
-                "Raise STALE_RUN_THRESHOLD to at least three HEARTBEAT_INTERVALs"
+                "Raise LONGHAUL_ENRICHMENT_RUN_RECOVERY__STALE_RUN_THRESHOLD to at least three times "
+                "LONGHAUL_ENRICHMENT_RUN_RECOVERY__HEARTBEAT_INTERVAL"
             )
         if self.database.pool_size < self.worker.threads + SQL_THREADS:
             yield (
                 f"{self.worker.threads} worker threads need {self.worker.threads + SQL_THREADS} connections to the "
-                f"database, but a process may hold {self.database.pool_size}. Raise DATABASE__POOL_SIZE, or lower "
-                "WORKER__THREADS"
+                f"database, but a process may hold {self.database.pool_size}. Raise "
+                "LONGHAUL_DATABASE__POOL_SIZE, or lower LONGHAUL_WORKER__THREADS"
             )
         if recovery.progress_stall_threshold <= self.slowest_pass:
             yield (
                 f"a run is called hung after {_span(recovery.progress_stall_threshold)} without progress, but one "
-                f"pass with its retries may take {_span(self.slowest_pass)}. Raise PROGRESS_STALL_THRESHOLD above that"
+                f"pass with its retries may take {_span(self.slowest_pass)}. Raise "
+                "LONGHAUL_ENRICHMENT_RUN_RECOVERY__PROGRESS_STALL_THRESHOLD above that"
             )
         if broker.ack_margin < self.slowest_pass:
             yield (
                 f"a run hands over {_span(broker.ack_margin)} before the ack timeout, but one pass may take "
-                f"{_span(self.slowest_pass)}. Raise BROKER__ACK_MARGIN to at least that"
+                f"{_span(self.slowest_pass)}. Raise LONGHAUL_BROKER__ACK_MARGIN to at least that"
             )
         least = self.slowest_pass + broker.ack_margin + BROKER_TICK
         if broker.ack_timeout <= least:
             yield (
                 f"the broker takes a message back after {_span(broker.ack_timeout)}, but the slowest pass, the margin "
-                f"and its tick need {_span(least)}. Raise BROKER__ACK_TIMEOUT and the broker's consumer_timeout"
+                f"and its tick need {_span(least)}. Raise LONGHAUL_BROKER__ACK_TIMEOUT and the broker's "
+                "consumer_timeout with it"
             )
 
 

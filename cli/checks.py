@@ -74,21 +74,17 @@ def _database(settings: Settings) -> Iterator[Finding]:
     with closing(open_database(settings)) as database:
         server = probe(database)
         yield Finding("database", State.OK, f"PostgreSQL {server.version}, {where}.")
-        yield _schema(server.revision, server.head)
+        if server.mismatch:
+            yield Finding("schema", State.WRONG, server.mismatch)
+        elif server.revision:
+            yield Finding("schema", State.OK, f"At {server.revision}, the newest revision.")
         for complaint in server.complaints:
             yield Finding("database", State.WRONG, complaint)
-        if settings.broker_url is not None and server.revision == server.head:
+        if settings.broker_url is not None and server.revision and not server.mismatch:
             from ledger.workers import lanes_alive  # noqa: PLC0415
 
             for lane in actors.lanes():
                 yield _workers(lane, lanes_alive(database, lane, _ALIVE_WITHIN))
-
-
-def _schema(revision: str | None, head: str) -> Finding:
-    if revision == head:
-        return Finding("schema", State.OK, f"At {head}, the newest revision.")
-    at = f"at {revision}" if revision else "not there"
-    return Finding("schema", State.WRONG, f"The schema is {at}, this version needs {head}. Run `./longhaul migrate`.")
 
 
 def _workers(lane: str, number: int) -> Finding:

@@ -16,11 +16,13 @@ def configured(settings: Settings) -> list[tuple[str, str]]:
 
 def without_password(url: str) -> str:
     """An address without its user and password, and without its query, which may hold them too."""
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        port = ""
+        return "(an address that can't be read)"
+    if not parts.scheme or "@" in parts.path:  # where a password stands in it is anybody's guess
+        return "(an address that can't be read)"
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{host}{port}{parts.path}"

@@ -20,8 +20,24 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool, PoolProxiedConnection
 
-from base.errors import Misconfigured, Transient
+from base.errors import Misconfigured
 from base.settings import DatabaseLimits
+from schema.away import DatabaseAway, away, first_line, says_not_now
+from schema.login import RIGHTS, too_mighty
+
+__all__ = [
+    "APP_ROLE",
+    "ENGINE_ROLE",
+    "Database",
+    "DatabaseAway",
+    "Role",
+    "Rows",
+    "address",
+    "current",
+    "enter_account",
+    "enter_role",
+    "use",
+]
 
 Driver = psycopg.Connection[tuple[Any, ...]]
 Rows = list[tuple[Any, ...]]
@@ -34,8 +50,6 @@ APP_ROLE: Role = "longhaul_app"
 
 _DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
-_NOT_NOW = frozenset({"57P01", "57P02", "57P03", "53300", "40001", "40P01", "55P03"})
-
 #: Milliseconds after which a peer that acknowledges nothing counts as gone.
 _TCP_USER_TIMEOUT = 10_000
 
@@ -43,10 +57,6 @@ _TCP_USER_TIMEOUT = 10_000
 @lru_cache(maxsize=256)
 def _compiled(statement: TextClause) -> str:
     return str(statement.compile(dialect=_DIALECT))
-
-
-class DatabaseAway(Transient):
-    """The database can't be reached, or could not serve this now. Nothing was committed, unless a COMMIT was cut."""
 
 
 def enter_role(driver: Driver, role: Role) -> None:
@@ -189,6 +199,9 @@ class Database:
         }
 
     def _on_connect(self, role: Role, driver: Driver, _record: object) -> None:
+        rights = driver.execute(RIGHTS, prepare=False).fetchone()
+        if why := too_mighty(*rights or ("", False, False, False)):
+            raise Misconfigured(why)
         timeout = round(self._limits.statement_timeout.total_seconds() * 1000)
         driver.execute(f"SET statement_timeout = {timeout}", prepare=False)
         # A plan cached while a table was small would go on scanning all of it: an index is used where there is one.
@@ -231,7 +244,7 @@ def address(url: str, setting: str = "LONGHAUL_DATABASE_URL") -> URL:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
         parsed = None
-    if parsed is None or parsed.get_backend_name() not in {"postgresql", "postgres"}:
+    if parsed is None or parsed.get_backend_name() not in {"postgresql", "postgres"} or "[" in (parsed.host or ""):
         raise Misconfigured(
             "The database's address can't be used: it must look like postgresql://role:password@host:5432/database. "
             f"Check {setting}."
@@ -254,38 +267,13 @@ def _away() -> Iterator[None]:
         raise DatabaseAway("Every connection to the database is in use. Raise LONGHAUL_DATABASE__POOL_SIZE.") from None
     except DBAPIError as error:
         if error.connection_invalidated or (isinstance(error.orig, psycopg.Error) and says_not_now(error.orig)):
-            raise _database_away(error.orig) from error
+            raise away(error.orig) from error
         raise
     except psycopg.Error as error:
         if says_not_now(error):
-            raise _database_away(error) from error
+            raise away(error) from error
         # As the statements that went through SQLAlchemy say it: callers know one kind of refusal.
         raise DBAPIError.instance("", {}, error, psycopg.Error, hide_parameters=True, dialect=_DIALECT) from error
-
-
-def says_not_now(error: psycopg.Error) -> bool:
-    """Whether the same statement may succeed later; everything else is a refusal, and would be one for ever.
-
-    Not now: no connection, or one that broke (08); the server stops, starts or ends our session (57P01 to 57P03); too
-    many connections (53300); a conflict with another transaction (40001, 40P01, 55P03). A refusal: a row that does
-    not fit, a statement that takes too long (57014), a disk that is full.
-    """
-    state = error.sqlstate
-    if state is None:
-        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
-    return state.startswith("08") or state in _NOT_NOW
-
-
-def _database_away(error: BaseException | None) -> DatabaseAway:
-    said = first_line(error)
-    what_to_do = " Is the server up, and LONGHAUL_DATABASE_URL right?" if said.startswith("connection failed") else ""
-    return DatabaseAway(f"The database can't be used now: {said}.{what_to_do}")
-
-
-def first_line(error: BaseException | None) -> str:
-    """What the server said, without its details: they may quote a row."""
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else "the connection was lost"
 
 
 _process_database: Database | None = None

@@ -13,8 +13,10 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from base.errors import Misconfigured, Transient
-from schema.engine import APP_ROLE, ENGINE_ROLE, Database, address, first_line
+from base.errors import Misconfigured
+from schema.away import away
+from schema.engine import APP_ROLE, ENGINE_ROLE, Database, address
+from schema.login import RIGHTS, too_mighty
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -34,16 +36,13 @@ def upgrade(owner_url: str, login_role: str, login_password: str | None = None) 
     `owner_url` names a role that may create tables and roles. Answers the revisions (before, after).
 
     Raises:
-        Transient: the database can't be reached.
+        DatabaseAway: the database can't be reached.
         Misconfigured: the login role could read without entering a role, or the schema is newer than this version.
     """
     with _owner(owner_url) as connection:
         before = MigrationContext.configure(connection).get_current_revision()
         if before is not None and before not in _known_revisions():
-            raise Misconfigured(
-                f"The database's schema is at {before}, which this version does not know: it was migrated by a newer "
-                "one. Update this installation."
-            )
+            raise Misconfigured(mismatch(before) or "")
         command.upgrade(_config(connection), "head")
         _make_login_role(connection, login_role, login_password)
         return before, head()
@@ -61,9 +60,30 @@ def _known_revisions() -> set[str]:
     return {script.revision for script in ScriptDirectory(str(_MIGRATIONS)).walk_revisions()}
 
 
+def mismatch(found: str | None) -> str | None:
+    """Why this version can't work on a schema of that revision, and what to do; None if it can."""
+    needed = head()
+    if found == needed:
+        return None
+    if found is None:
+        return f"The database has no schema yet, this version needs {needed}. Run `./longhaul migrate`."
+    if found in _known_revisions():
+        return f"The database's schema is at {found}, this version needs {needed}. Run `./longhaul migrate`."
+    return (
+        f"The database's schema is at {found}, which this version does not know: a newer one migrated it. "
+        f"Update this installation; it goes up to {needed}."
+    )
+
+
 def revision(database: Database) -> str | None:
-    """The revision the database is at; None when it was never migrated."""
+    """The revision the database is at; None when it was never migrated.
+
+    Raises:
+        Misconfigured: the login role is one that no process works as.
+    """
     with database.login() as connection:
+        if why := too_mighty(*connection.exec_driver_sql(RIGHTS).one()):
+            raise Misconfigured(why)
         if not connection.execute(_HAS_REVISION).scalar_one():
             return None
     with database.engine() as connection:
@@ -75,14 +95,10 @@ def require_current(database: Database) -> None:
     """Refuse to work on a schema of another version.
 
     Raises:
-        Misconfigured: the database is at another revision, or was never migrated.
+        Misconfigured: the database is at another revision or was never migrated, or the login role may too much.
     """
-    found, needed = revision(database), head()
-    if found != needed:
-        raise Misconfigured(
-            f"The database's schema is at {found or 'no revision'}, this version needs {needed}: it was not migrated. "
-            "Run ./longhaul migrate."
-        )
+    if why := mismatch(revision(database)):
+        raise Misconfigured(why)
 
 
 def _config(connection: Connection) -> Config:
@@ -100,7 +116,7 @@ def _owner(owner_url: str) -> Iterator[Connection]:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             yield connection
     except OperationalError as error:
-        raise Transient(f"The database can't be migrated now: {first_line(error.orig)}.") from error
+        raise away(error.orig, "migrated", "LONGHAUL_DATABASE_OWNER_URL") from error
     finally:
         engine.dispose()
 
@@ -115,7 +131,9 @@ def _make_login_role(connection: Connection, role: str, password: str | None) ->
         _run(connection, sql.SQL("CREATE ROLE {} LOGIN NOINHERIT").format(sql.Identifier(role)))
     elif found.rolsuper or found.rolinherit or found.rolbypassrls or not found.rolcanlogin:
         raise Misconfigured(
-            f"The role {role} can't be the login role: it must be LOGIN, NOINHERIT, no superuser and without BYPASSRLS."
+            f"The role {role} can't be the login role: it must be LOGIN, NOINHERIT, no superuser and without "
+            "BYPASSRLS. Name another role in LONGHAUL_DATABASE_URL, which `./longhaul migrate` then makes, or alter "
+            "this one."
         )
     if password is not None:
         _run(

@@ -70,12 +70,12 @@ MUTANTS: dict[str, Mutant] = {
     "no process works as its login role": Mutant(
         "schema.engine:enter_role",
         _nothing,
-        "tests/schema/test_engine.py::test_nothing_of_another_account_is_read_whoever_logged_in[superuser_url]",
+        "tests/schema/test_engine.py::test_nothing_of_another_account_is_read_even_by_a_login_that_inherits",
     ),
     "every transaction is in one account": Mutant(
         "schema.engine:enter_account",
         _select_nothing,
-        "tests/schema/test_engine.py::test_nothing_of_another_account_is_read_whoever_logged_in[superuser_url]",
+        "tests/schema/test_engine.py::test_nothing_of_another_account_is_read_even_by_a_login_that_inherits",
     ),
 }
 

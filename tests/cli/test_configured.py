@@ -37,7 +37,10 @@ def test_what_is_set_is_shown_without_its_secrets(monkeypatch: pytest.MonkeyPatc
         ("amqp://guest:guest@localhost:5672/vhost", "amqp://localhost:5672/vhost"),
         ("postgresql://u:p@[::1]:5432/d", "postgresql://[::1]:5432/d"),
         ("postgresql+psycopg://role@/d?host=%2Fsocket", "postgresql+psycopg:///d"),
-        ("postgresql://u:p@a:1,b:2/d", "postgresql://a/d"),
+        ("postgresql://u:p@a:1,b:2/d", "(an address that can't be read)"),
+        ("postgresql://u:hidden@[bad/d", "(an address that can't be read)"),
+        ("u:hidden@host/d", "(an address that can't be read)"),
+        ("u hidden", "(an address that can't be read)"),
     ],
 )
 def test_an_address_is_shown_without_who_and_how(url: str, shown: str) -> None:

@@ -11,10 +11,12 @@ import pytest
 import actors
 from base.terminal.exits import Exit
 from schema.migrate import head
-from tests.cli.running import Done, environment, longhaul, on
+from tests.cli.running import ROOT, Done, environment, longhaul, on
 from tests.fakes.llm_replies import Answer, status
 from tests.fakes.llm_server import LlmServer
 from tests.services.postgres import Clone, plain
+
+_EXAMPLE = ROOT / "examples" / "epa-cwa.json"
 
 
 def _found(done: Done) -> dict[str, list[tuple[str, str]]]:
@@ -88,14 +90,48 @@ def test_a_database_that_is_unreachable_is_wrong() -> None:
     assert "hidden" not in done.said
 
 
-def test_a_schema_that_is_behind_is_wrong(clone: Clone) -> None:
+def _at(clone: Clone, revision: str) -> None:
     with psycopg.connect(plain(clone.owner_url), autocommit=True) as owner:
-        owner.execute("UPDATE alembic_version SET version_num = '0000'")
+        owner.execute("UPDATE alembic_version SET version_num = %s", (revision,))
+
+
+def test_a_schema_that_is_behind_is_wrong(clone: Clone) -> None:
+    _at(clone, "0001")
     ((what, words),) = _wrong(longhaul("doctor", "--json", env=on(clone)))
     assert what == "schema"
-    assert "0000" in words
+    assert "0001" in words
     assert head() in words
     assert "./longhaul migrate" in words
+
+
+def test_of_a_newer_schema_every_command_says_the_same(clone: Clone) -> None:
+    _at(clone, "9999")
+    env = on(clone, LONGHAUL_DATABASE_OWNER_URL=clone.owner_url)
+    ((what, words),) = _wrong(longhaul("doctor", "--json", env=env))
+    assert what == "schema"
+    assert "Update this installation" in words
+    for typed in (["migrate"], ["jobs", "list"], ["runs", "list"], ["enrich", str(_EXAMPLE)], ["up"]):
+        done = longhaul(*typed, env=env)
+        assert (typed, done.code, done.err.splitlines()[-1]) == (typed, Exit.USAGE, words)
+
+
+def test_of_a_login_that_may_everything_every_command_says_the_same(clone: Clone) -> None:
+    env = environment(LONGHAUL_DATABASE_URL=clone.owner_url)
+    ((what, words),) = _wrong(longhaul("doctor", "--json", env=env))
+    assert what == "database"
+    assert "LONGHAUL_DATABASE_OWNER_URL" in words
+    for typed in (["jobs", "list"], ["runs", "list"], ["enrich", str(_EXAMPLE)], ["up"]):
+        done = longhaul(*typed, env=env)
+        assert (typed, done.code, done.err.splitlines()[-1]) == (typed, Exit.USAGE, words)
+
+
+@pytest.mark.parametrize("url", ["postgresql://longhaul:hidden@[bad/x", "longhaul:hidden@host/x", "hidden"])
+def test_an_address_that_makes_no_sense_is_one_sentence(url: str) -> None:
+    done = longhaul("doctor", "--json", env=environment(LONGHAUL_DATABASE_URL=url))
+    ((what, words),) = _wrong(done)
+    assert what == "database"
+    assert "LONGHAUL_DATABASE_URL" in words
+    assert "hidden" not in done.said
 
 
 def test_a_broker_that_is_unreachable_is_wrong(clone: Clone) -> None:

@@ -63,5 +63,5 @@ def test_a_schema_that_is_behind_is_refused(start: Start, clone: Clone) -> None:
     worker = start()
 
     assert worker.wait() == 1
-    assert "it was not migrated. Run ./longhaul migrate." in worker.said
+    assert "Run `./longhaul migrate`." in worker.said
     assert "Traceback" not in worker.said

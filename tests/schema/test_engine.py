@@ -19,6 +19,7 @@ from schema.accounts import account, default_account
 from schema.engine import Database, DatabaseAway
 from schema.ledger import jobs
 from schema.metadata import account_tables
+from tests.schema.logins import login_of
 from tests.services.postgres import Clone, plain
 
 
@@ -53,16 +54,13 @@ def test_an_account_sees_its_own_rows_only(database: Database, account_id: UUID,
     assert _ids(database, uuid7()) == []
 
 
-@pytest.mark.parametrize("login", ["url", "superuser_url"])
-def test_nothing_of_another_account_is_read_whoever_logged_in(clone: Clone, login: str) -> None:
-    """What `enter_role` and `enter_account` guard: even a superuser's connection works as the role it entered."""
-    opened = Database(getattr(clone, login), DatabaseLimits())
-    mine, theirs = account(opened, "mine"), account(opened, "theirs")
-    _insert(opened, theirs)
-    job_id = _insert(opened, mine)
-    seen = _ids(opened, mine)
-    opened.close()
-    assert seen == [job_id]
+def test_nothing_of_another_account_is_read_even_by_a_login_that_inherits(clone: Clone) -> None:
+    """What `enter_role` and `enter_account` guard: a connection works as the role it entered."""
+    with login_of(clone, "INHERIT") as opened:
+        mine, theirs = account(opened, "mine"), account(opened, "theirs")
+        _insert(opened, theirs)
+        job_id = _insert(opened, mine)
+        assert _ids(opened, mine) == [job_id]
 
 
 @pytest.mark.parametrize("table", account_tables())
@@ -267,36 +265,6 @@ def test_a_statement_that_takes_too_long_is_ended(database: Database) -> None:
     with database.engine() as connection:
         assert connection.execute(text("SHOW statement_timeout")).scalar_one() == "5s"
         assert connection.execute(text("SHOW idle_in_transaction_session_timeout")).scalar_one() == "5s"
-
-
-@pytest.mark.parametrize(
-    ("state", "not_now"),
-    [
-        ("08000", True),
-        ("08006", True),
-        ("57P01", True),
-        ("57P02", True),
-        ("57P03", True),
-        ("53300", True),
-        ("40001", True),
-        ("40P01", True),
-        ("55P03", True),
-        ("57014", False),
-        ("53100", False),
-        ("54000", False),
-        ("23505", False),
-        ("22021", False),
-        ("42501", False),
-    ],
-)
-def test_what_is_an_outage_and_what_is_a_refusal(state: str, not_now: bool) -> None:
-    assert engine.says_not_now(psycopg.errors.lookup(state)("said")) == not_now
-
-
-def test_an_error_without_a_code_is_an_outage_when_it_is_the_connections() -> None:
-    assert engine.says_not_now(psycopg.OperationalError("the connection is lost"))
-    assert engine.says_not_now(psycopg.InterfaceError("the connection is closed"))
-    assert not engine.says_not_now(psycopg.ProgrammingError("a placeholder is missing"))
 
 
 def test_a_refusal_is_the_same_error_either_way(database: Database) -> None:

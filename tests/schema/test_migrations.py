@@ -137,8 +137,9 @@ def test_an_empty_database_is_brought_to_the_newest_revision_and_back(clone: Clo
 def test_a_schema_of_a_newer_version_is_left_alone(clone: Clone) -> None:
     with psycopg.connect(plain(clone.superuser_url)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(Misconfigured, match="newer"):
+    with pytest.raises(Misconfigured) as refused:
         migrate.upgrade(clone.owner_url, make_url(clone.url).username or "")
+    assert str(refused.value) == migrate.mismatch("9999")
 
 
 def test_a_database_never_migrated_has_no_revision(clone: Clone, database: Database) -> None:
@@ -165,6 +166,6 @@ def test_a_role_that_reads_too_much_is_refused_as_login(clone: Clone) -> None:
 
 def test_a_database_that_cannot_be_reached_is_said_in_a_sentence(clone: Clone) -> None:
     nowhere = make_url(clone.owner_url).set(database="nowhere", password="hunter2")
-    with pytest.raises(Transient, match="can't be migrated now") as error:
+    with pytest.raises(Transient, match=r"can't be migrated: .*LONGHAUL_DATABASE_OWNER_URL") as error:
         migrate.upgrade(nowhere.render_as_string(hide_password=False), "somebody")
     assert "hunter2" not in str(error.value)

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from base.errors import Transient
+from base.errors import Misconfigured, Transient
 from base.settings import DatabaseLimits
 from schema import migrate
 from schema.engine import Database
@@ -25,17 +25,20 @@ def _probe(url: str) -> ServerState:
 def test_a_migrated_database_gives_no_complaint(clone: Clone) -> None:
     state = _probe(clone.url)
     assert state.complaints == ()
-    assert state.revision == state.head == migrate.head()
+    assert state.revision == migrate.head()
+    assert state.mismatch is None
     assert state.version_number >= 180_000
     assert state.version.startswith("18")
 
 
-def test_logins_that_may_too_much_are_complained_about(clone: Clone) -> None:
-    superuser = " ".join(_probe(clone.superuser_url).complaints)
-    assert "reads every account's rows" in superuser
-    owner = " ".join(_probe(clone.owner_url).complaints)
-    assert "owns tables" in owner
-    assert "inherits" in owner
+def test_logins_that_may_too_much_are_complained_about_as_processes_refuse_them(clone: Clone) -> None:
+    for url in (clone.superuser_url.replace("/postgres?", f"/{clone.name}?"), clone.owner_url):
+        state = _probe(url)
+        database = Database(url, DatabaseLimits())
+        with pytest.raises(Misconfigured) as refused:
+            migrate.require_current(database)
+        assert state.complaints == (str(refused.value),)
+        assert (state.revision, state.mismatch) == (None, None)
 
 
 def test_a_login_that_may_too_little_is_told_what_to_do(clone: Clone) -> None:
@@ -54,11 +57,16 @@ def test_a_login_that_may_too_little_is_told_what_to_do(clone: Clone) -> None:
     assert any("leave transactions open" in complaint for complaint in state.complaints)
 
 
-def test_a_schema_that_is_behind_is_seen(clone: Clone) -> None:
+@pytest.mark.parametrize(("at", "what_to_do"), [("0001", "Run `./longhaul migrate`"), ("9999", "Update")])
+def test_another_versions_schema_is_told_as_processes_refuse_it(clone: Clone, at: str, what_to_do: str) -> None:
     with psycopg.connect(plain(clone.superuser_url)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0000'")
+        connection.execute("UPDATE alembic_version SET version_num = %s", (at,))
     state = _probe(clone.url)
-    assert (state.revision, state.complaints) == ("0000", ())
+    database = Database(clone.url, DatabaseLimits())
+    with pytest.raises(Misconfigured, match=what_to_do) as refused:
+        migrate.require_current(database)
+    database.close()
+    assert (state.revision, state.mismatch, state.complaints) == (at, str(refused.value), ())
 
 
 def test_a_database_that_cannot_be_reached_is_a_sentence_without_its_password() -> None:

@@ -15,6 +15,7 @@ from base.terminal.output import Output
 from base.terminal.progress import Bar, bar
 from base.terminal.words import amount
 from ledger.workers import lanes_alive
+from schema.away import DatabaseRefuses
 from schema.engine import Database
 
 _SECONDS_BETWEEN_LOOKS = 0.4
@@ -72,6 +73,8 @@ def _watch(
         try:
             seen = run.look()
             notice(seen)
+        except DatabaseRefuses:
+            raise  # waiting lets nobody in
         except Transient:
             shown.update(seen.processed_items, seen.total_items, "the database is away; waiting for it")
 
