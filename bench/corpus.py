@@ -13,7 +13,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -26,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from actors.enrichment.definition import parse  # noqa: E402
 from base.errors import BadInput  # noqa: E402
+from tests.services.homes import temporary_home  # noqa: E402
 
 #: What a folder of real definitions may hold that is to be refused.
 REFUSED = "yamlbomb-malicious.yaml"
@@ -155,8 +155,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, Python {platform.python_version()}\n")
     print(line(_COLUMNS), line(["---", *["---:"] * 7, "---"]), sep="\n")
     wrong = 0
-    with tempfile.TemporaryDirectory(prefix="longhaul-corpus-") as temporary:
-        command = CommandLine(Path(temporary), wish.limit)
+    with temporary_home() as temporary:
+        command = CommandLine(temporary, wish.limit)
         for path in paths:
             row = judged(path, command.enrich(path.resolve()), wish.refused or [REFUSED])
             print(line(row.cells()), flush=True)

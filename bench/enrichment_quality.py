@@ -8,7 +8,6 @@ Prints Markdown tables for docs/quality.md; exit code 1 below a bar, or when the
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from bench.quality_enriching import CommandLine, Enriched  # noqa: E402
 from bench.quality_measures import exact, f1, interval, mean  # noqa: E402
 from clients.llm import words  # noqa: E402
 from schema.enrichment.inventory import Field, Inventory, Operation  # noqa: E402
+from tests.services.homes import temporary_home  # noqa: E402
 
 #: Descriptions of the bars' document: where the dictionary speaks, and over everything that was described.
 COVERED_BAR = 0.95
@@ -90,8 +90,8 @@ def main() -> int:
     options = parser.parse_args()
     folders = [path for path in (options.data, ROOT / "examples", ROOT / "tests" / "data") if path]
     tables = Tables()
-    with tempfile.TemporaryDirectory(prefix="longhaul-quality-") as folder:
-        command = CommandLine(Path(folder))
+    with temporary_home() as folder:
+        command = CommandLine(folder)
         for case in CASES:
             if options.only in (None, case.name):
                 measure(case, folders, command, tables)

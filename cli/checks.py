@@ -46,7 +46,7 @@ class Finding:
 def examine(settings: Settings) -> Iterator[Finding]:
     """Look at everything there is, one finding after the other as they come."""
     yield Finding("python", State.OK, f"{platform.python_version()} on {platform.system()} {platform.machine()}.")
-    for look in (_database, _broker, _model):
+    for look in (_database, _leftovers, _broker, _model):
         yield from _guarded(look, settings)
 
 
@@ -85,6 +85,19 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
             for lane in actors.lanes():
                 yield _workers(lane, lanes_alive(database, lane, _ALIVE_WITHIN))
+
+
+def _leftovers(_settings: Settings) -> Iterator[Finding]:
+    from schema.embedded.leftovers import found  # noqa: PLC0415
+    from schema.embedded.place import SYSTEM_FOLDER  # noqa: PLC0415
+
+    for left in found(SYSTEM_FOLDER):
+        yield Finding(
+            "leftovers",
+            State.WARNING,
+            f"{left.folder} ({left.size / 1_000_000:.0f} MB) is the embedded database of {left.home}, which is gone or "
+            f"was moved. If it was moved, run doctor there; if nobody wants its data: rm -r {left.folder}{{,.home}}",
+        )
 
 
 def _workers(lane: str, number: int) -> Finding:

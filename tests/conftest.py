@@ -14,7 +14,7 @@ import pytest
 
 from base.errors import Misconfigured
 from base.settings import DatabaseLimits, load, names
-from tests.services.homes import temporary_home
+from tests.services.homes import remove_what_killed_tests_left, temporary_home
 from tests.services.postgres import Clone, Postgres
 from tests.services.rabbit import GET_IT, USUAL, Node, Server, Unavailable, running
 from tests.services.rabbit_management import Managed
@@ -71,6 +71,7 @@ def _rabbitmq(config: pytest.Config) -> str:
 @pytest.fixture(scope="session", autouse=True)
 def _settings_at_their_defaults() -> Iterator[None]:
     """What the caller has set for their own Longhaul reaches no test, and no test reaches their database."""
+    remove_what_killed_tests_left()
     with pytest.MonkeyPatch.context() as environment, temporary_home() as home:
         for name in names():
             environment.delenv(name, raising=False)

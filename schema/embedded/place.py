@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schema.embedded import binaries
+from schema.embedded.leftovers import SIGN, note
 
 SYSTEM_FOLDER = Path("/var/lib/longhaul")
 SYSTEM_USER = "longhaul"
@@ -104,7 +105,7 @@ def prepare(home: Path, system_folder: Path) -> Place:
 
 def _elsewhere(locks: Path, system_folder: Path) -> Place:
     """Root's place. The home names it by a word of its own, so that a new clone at an old path starts afresh."""
-    sign = locks / "elsewhere"
+    sign = locks / SIGN
     if (locks / "data").is_dir():  # begun by an ordinary user: it stays theirs
         owner = (locks / "data").stat()
         programs = binaries.readable_copy(_made_for_everyone(system_folder))
@@ -123,6 +124,7 @@ def _elsewhere(locks: Path, system_folder: Path) -> Place:
     files = system_folder / sign.read_text().strip()
     place = Place(locks, files, binaries.readable_copy(system_folder), user)
     place.own(files)
+    note(files, locks.parent)
     return place
 
 

@@ -1,8 +1,10 @@
 """`doctor` says what is well, and leaves with 1 for each thing that isn't: one real breakage a test."""
 
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pika
 import psycopg
@@ -10,6 +12,7 @@ import pytest
 
 import actors
 from base.terminal.exits import Exit
+from schema.embedded import attach, leftovers
 from schema.migrate import head
 from tests.cli.running import ROOT, Done, environment, longhaul, on
 from tests.fakes.llm_replies import Answer, status
@@ -132,6 +135,22 @@ def test_an_address_that_makes_no_sense_is_one_sentence(url: str) -> None:
     assert what == "database"
     assert "LONGHAUL_DATABASE_URL" in words
     assert "hidden" not in done.said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's databases lie outside of their clones")
+def test_the_embedded_database_of_a_clone_that_is_gone_is_told_with_how_to_remove_it(clone: Clone, home: Path) -> None:
+    (home / "clone").mkdir()
+    with attach(home / "clone", durable=False) as server:
+        files = server.place.files
+    try:
+        (home / "clone").rename(home / "moved")
+        done = longhaul("doctor", "--json", env=on(clone))
+        told = [words for state, words in _found(done)["leftovers"] if str(files) in words]
+        assert _wrong(done) == []
+        assert f"rm -r {files}{{,.home}}" in told[0]
+        assert str(home / "clone") in told[0]
+    finally:
+        leftovers.remove(files)
 
 
 def test_a_broker_that_is_unreachable_is_wrong(clone: Clone) -> None:

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from base.errors import Misconfigured
-from schema.embedded import attach, binaries, place
+from schema.embedded import attach, binaries, leftovers, place
 from tests.services.postgres import Postgres, plain
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -103,6 +103,25 @@ def test_a_fresh_clone_at_an_old_path_does_not_find_the_old_database(home: Path)
     (home / "clone").rename(home / "thrown away")
     with attach(home / "clone", durable=False, system_folder=_enterable(home)) as second:
         assert second.place.files != first.place.files
+
+
+@as_root
+def test_the_database_of_a_clone_that_is_gone_is_found_and_kept(home: Path) -> None:
+    system = _enterable(home)
+    with attach(home / "kept", durable=False, system_folder=system):
+        pass
+    with attach(home / "clone", durable=False, system_folder=system) as server:
+        files = server.place.files
+    assert list(leftovers.found(system)) == []
+
+    (home / "clone").rename(home / "moved")
+    (left,) = leftovers.found(system)
+    assert (left.folder, left.home) == (files, home / "clone")
+    assert left.size > 1_000_000
+
+    with attach(home / "moved", durable=False, system_folder=system) as server:
+        assert server.place.files == files
+    assert list(leftovers.found(system)) == []
 
 
 @as_root

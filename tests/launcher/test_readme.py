@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import shutil
 import stat
 import subprocess
 import sys
@@ -36,9 +35,6 @@ def clone() -> Iterator[Path]:
         done = _run(made, "./longhaul --help")
         assert done.returncode == 0, done.stderr
         yield made
-        elsewhere = made / ".longhaul" / "postgres" / "elsewhere"
-        if elsewhere.is_file():
-            shutil.rmtree(Path("/var/lib/longhaul", elsewhere.read_text()))
 
 
 def _run(clone: Path, command: str) -> "subprocess.CompletedProcess[str]":
