@@ -96,7 +96,8 @@ def _leftovers(_settings: Settings) -> Iterator[Finding]:
             "leftovers",
             State.WARNING,
             f"{left.folder} ({left.size / 1_000_000:.0f} MB) is the embedded database of {left.home}, which is gone or "
-            f"was moved. If it was moved, run doctor there; if nobody wants its data: rm -r {left.folder}{{,.home}}",
+            "was moved. If it was moved, run doctor there; if nobody wants its data: "
+            f"rm -r {left.folder} {left.folder}.home",
         )
 
 

@@ -15,7 +15,7 @@ import pytest
 from base.errors import Misconfigured
 from base.settings import DatabaseLimits, load, names
 from tests.services.homes import remove_what_killed_tests_left, temporary_home
-from tests.services.postgres import Clone, Postgres
+from tests.services.postgres import Clone, Lent, Postgres
 from tests.services.rabbit import GET_IT, USUAL, Node, Server, Unavailable, running
 from tests.services.rabbit_management import Managed
 
@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--rabbitmq", default=USUAL, metavar="URL", help=f"broker to make vhosts on (default {USUAL}), or none"
     )
+    group.addoption("--postgres", default=None, metavar="URL", help="PostgreSQL to make databases on, as its superuser")
     group.addoption("--rabbitmqctl", default=None, metavar="COMMAND", help="command that administers that broker")
 
 
@@ -99,8 +100,9 @@ def _logs_as_they_were() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     """The test run's server, with a migrated template database."""
+    lent = request.config.getoption("--postgres")
     try:
-        server = Postgres()
+        server = Lent(lent) if lent else Postgres()
     except Misconfigured as error:
         _without(request.config, f"needs PostgreSQL: {error}")
     yield server

@@ -1,5 +1,6 @@
 """docs/operating.md speaks of what there is: its settings, commands, services and figures exist."""
 
+import ast
 import re
 from datetime import timedelta
 
@@ -8,6 +9,7 @@ import typer
 
 from base.settings import Settings, names
 from cli.app import build
+from schema.probe import LEAST_VERSION
 from tests.deployment.files import ROOT, services
 
 _TEXT = (ROOT / "docs" / "operating.md").read_text()
@@ -54,6 +56,20 @@ def test_its_figures_are_the_defaults(name: str, written: str) -> None:
     default = names()[name].default
     number = default.total_seconds() if isinstance(default, timedelta) else default
     assert int(number) == int(re.sub(r"\D", "", written))
+
+
+def test_its_log_lines_carry_what_it_says() -> None:
+    (call,) = (
+        node
+        for node in ast.walk(ast.parse((ROOT / "middleware" / "context.py").read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "bind_contextvars"
+    )
+    *names, last = [str(keyword.arg) for keyword in call.keywords]
+    assert f"carry its {', '.join(names)} and {last}:" in " ".join(_TEXT.split())
+
+
+def test_its_versions_are_the_oldest_that_doctor_accepts() -> None:
+    assert f"PostgreSQL {LEAST_VERSION // 10_000} or newer" in _TEXT
 
 
 def test_the_margin_holds_the_slowest_pass_as_it_says() -> None:

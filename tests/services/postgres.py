@@ -1,4 +1,7 @@
-"""PostgreSQL for tests: the embedded server in a home of its own, and databases cloned from a migrated template."""
+"""PostgreSQL for tests: the embedded server in a home of its own, and databases cloned from a migrated template.
+
+Another server can be lent, so that another version is tested: `./longhaul test --postgres URL tests/schema`.
+"""
 
 import os
 import shutil
@@ -12,9 +15,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import psycopg
+import pytest
 from psycopg import sql
+from sqlalchemy import make_url
 
-from schema.embedded import DATABASE, OWNER, Embedded, attach
+from base.errors import Misconfigured
+from schema.embedded import DATABASE, LOGIN, OWNER, Embedded, attach
+from schema.engine import APP_ROLE, ENGINE_ROLE
+from schema.migrate import upgrade
 
 
 def plain(url: str) -> str:
@@ -34,6 +42,8 @@ class Clone:
 
 class Postgres:
     """One server for tests. It forgets everything when it is closed."""
+
+    _template = DATABASE
 
     def __init__(self) -> None:
         # Not below pytest's own folder: as root the server runs as another user, who may not enter that one.
@@ -59,11 +69,11 @@ class Postgres:
     def clone(self) -> Iterator[Clone]:
         """A database of its own, with the schema and nothing else in it; dropped at the end."""
         name = f"test_{uuid4().hex[:12]}"
-        self._execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY OWNER {}"), name, DATABASE, OWNER)
+        self._execute("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY OWNER {}", name, self._template, OWNER)
         try:
             yield Clone(name, *(self._address(url, name) for url in self._urls()))
         finally:
-            self._execute(sql.SQL("DROP DATABASE {} WITH (FORCE)"), name)
+            self._execute("DROP DATABASE {} WITH (FORCE)", name)
 
     def stop(self) -> None:
         """Stop it as an operator would; connections break."""
@@ -92,9 +102,54 @@ class Postgres:
 
     @staticmethod
     def _address(url: str, database: str) -> str:
-        before, after = url.split("@/", 1)
-        return f"{before}@/{database}?{after.split('?', 1)[1]}"
+        return make_url(url).set(database=database).render_as_string(hide_password=False)
 
-    def _execute(self, statement: sql.SQL, *names: str) -> None:
-        with psycopg.connect(plain(self._embedded.superuser_url), autocommit=True) as connection:
-            connection.execute(statement.format(*map(sql.Identifier, names)))
+    def _execute(self, statement: str, *names: str) -> None:
+        with psycopg.connect(plain(self._urls()[2]), autocommit=True) as connection:
+            connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+class Lent(Postgres):
+    """A server that is there, by its superuser's address; it has to trust who comes from here.
+
+    It is given back as it was: our databases and roles are dropped. One that has Longhaul's roles is somebody's.
+    """
+
+    _ROLES = (LOGIN, ENGINE_ROLE, APP_ROLE, OWNER)
+
+    def __init__(self, superuser_url: str) -> None:
+        self._superuser = make_url(superuser_url).set(drivername="postgresql+psycopg")
+        self._template = f"test_{uuid4().hex[:12]}"
+        with psycopg.connect(plain(self._urls()[2]), autocommit=True) as connection:
+            if connection.execute("SELECT FROM pg_roles WHERE rolname = ANY(%s)", (list(self._ROLES),)).fetchone():
+                raise Misconfigured("That server has Longhaul's roles: tests would change them. Lend another one.")
+        self._execute("CREATE ROLE {} LOGIN CREATEROLE", OWNER)
+        try:
+            self._execute("CREATE DATABASE {} OWNER {}", self._template, OWNER)
+            upgrade(self._urls()[1], LOGIN)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """A lent server is left running."""
+        pytest.skip("needs a server of its own")
+
+    def close(self) -> None:
+        """Drop what is ours."""
+        self._execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", self._template)
+        for role in self._ROLES:
+            self._execute("DROP ROLE IF EXISTS {}", role)
+
+    def stop(self) -> None:
+        """A lent server is left running."""
+        pytest.skip("needs a server of its own")
+
+    kill = start = stop
+
+    def _urls(self) -> tuple[str, str, str]:
+        ours = self._superuser.set(database=self._template)
+        urls = (ours.set(username=LOGIN), ours.set(username=OWNER), self._superuser)
+        login, owner, superuser = (url.render_as_string(hide_password=False) for url in urls)
+        return login, owner, superuser
