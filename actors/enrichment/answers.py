@@ -183,8 +183,8 @@ class _Reading:
         self.unasked = 0
 
     def endpoint(self, said: "_Endpoint", asked: AskedOperation | None) -> None:
-        if asked is None or not asked.name:
-            self.unasked += asked is None or said.name is not None
+        if asked is None:
+            self.unasked += 1
             return
         operation = asked.operation
         self._names.setdefault(operation.key, self._name(said.name, operation.operation_id or operation.path))

@@ -77,8 +77,11 @@ def of_digest(inventory: Sequence[tuple[Operation, Sequence[str]]], reference: s
 
 
 def ids(operations: Sequence[AskedOperation]) -> tuple[dict[str, AskedOperation], dict[str, tuple[str, AskedField]]]:
-    """What the ids in a chunk's facts stand for: endpoints by `o1`, fields by `f1` with their operation's key."""
-    endpoints = {f"o{number}": asked for number, asked in enumerate(operations, 1)}
+    """What the ids in a chunk's facts stand for: endpoints by `o1`, fields by `f1` with their operation's key.
+
+    An endpoint has one only where its name is asked.
+    """
+    endpoints = {f"o{number}": asked for number, asked in enumerate(operations, 1) if asked.name}
     every = ((asked.operation.key, field) for asked in operations for field in asked.fields)
     return endpoints, {f"f{number}": one for number, one in enumerate(every, 1)}
 
@@ -95,7 +98,8 @@ def _operations(operations: Sequence[AskedOperation], told: Collection[tuple[str
         rendered.append(
             _said(
                 {
-                    "id": f"o{position}",
+                    # Without an id there is no name to answer, and no tokens to spend on one.
+                    "id": f"o{position}" if asked.name else "",
                     "method": asked.operation.method.upper(),
                     "path": asked.operation.path,
                     "operation_id": asked.operation.operation_id,

@@ -152,22 +152,20 @@ class Prompts:
         """One chunk, or a part of it; `with_mapping`: it answers for the overview too."""
         mapping = facts.of_mapping(self._brief.inventory) if with_mapping else None
         data = facts.of_chunk(operations, glossary, self._brief.targets, mapping)
-        return self._ask(
-            self._system, f"{self._shared}\n\n# Operations\n{facts.fenced(data)}", self._schema, "enrichment"
-        )
+        before = f"{self._shared}\n\n# Operations"
+        return self._ask(self._system, before, data, self._schema, "enrichment")
 
     def overview(self, operations: Sequence[Operation]) -> Ask:
         """The overview pass, with as many operations as there is room for."""
         data = facts.of_overview(self._brief.inventory, operations, self._brief.targets)
         system = _system(OVERVIEW.format(language=_language(self._brief.language)), MAPPING_SCHEMA)
-        user = "\n\n".join([*self._instructions(), f"# The API\n{facts.fenced(data)}"])
-        return self._ask(system, user, MAPPING_SCHEMA, "overview")
+        return self._ask(system, "\n\n".join([*self._instructions(), "# The API"]), data, MAPPING_SCHEMA, "overview")
 
     def digest(self, inventory: Sequence[tuple[Operation, Sequence[str]]], reference: str, characters: int) -> Ask:
         """The digest pass. The person's instructions never enter it (E4)."""
         system = _system(DIGEST.format(characters=characters), DIGEST_SCHEMA)
-        user = f"# Inventory and reference\n{facts.fenced(facts.of_digest(inventory, reference))}"
-        return self._ask(system, user, DIGEST_SCHEMA, "glossary")
+        data = facts.of_digest(inventory, reference)
+        return self._ask(system, "# Inventory and reference", data, DIGEST_SCHEMA, "glossary")
 
     @property
     def mapping_rides_along(self) -> bool:
@@ -192,9 +190,12 @@ class Prompts:
         said = self._brief.instructions.strip()
         return [f"# Instructions from the person who asked\n{said}"] if said else []
 
-    def _ask(self, system: str, user: str, schema: dict[str, Any], name: str) -> Ask:
+    def _ask(self, system: str, before: str, data: facts.Facts, schema: dict[str, Any], name: str) -> Ask:
+        """The data stands last in the message, and beside it for the offline model, which reads no prose."""
+        user = f"{before}\n{facts.fenced(data)}"
         return Ask(
             messages=(Message("system", storable(system)), Message("user", storable(user))),
+            facts=data,
             schema=schema,
             schema_name=name,
             max_completion_tokens=self._manner.max_completion_tokens,

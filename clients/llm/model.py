@@ -4,7 +4,7 @@ Every model (OpenAI-compatible or offline) keeps this protocol; nothing here kno
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 
@@ -18,13 +18,17 @@ class Message:
 
 @dataclass(frozen=True)
 class Ask:
-    """One question. `schema` is the JSON schema of the answer; `temperature` None leaves it to the model."""
+    """One question. `schema` is the JSON schema of the answer; `temperature` None leaves it to the model.
+
+    `facts` is the part of the messages that is data, once more as data: for a model that reads no prose.
+    """
 
     messages: tuple[Message, ...]
     schema: Mapping[str, Any]
     schema_name: str
     max_completion_tokens: int
     temperature: float | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,8 @@
 """The model that answers where there is none: identifiers split into words and written out, meanings from the glossary
-in the prompt, nothing invented (D12). The floor every language model is measured against.
+it is given, nothing invented (D12). The floor every language model is measured against.
+
+It reads an ask's facts and no prose: their `kind` says what is asked, and each function of `_ANSWERS` says what it
+reads of them. Who asks keeps to that; a kind it doesn't know gets an empty answer.
 """
 
 import asyncio
@@ -12,7 +15,6 @@ from clients.llm.model import Ask, Completion, Usage
 
 #: Characters of a token, by and large: what is counted is an estimate, and marked as one.
 _CHARACTERS_PER_TOKEN = 4
-_FENCE = "```json\n"
 
 _ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
     "chunk": offline_answers.chunk,
@@ -34,10 +36,9 @@ class OfflineModel:
         on_tokens: Callable[[int], None] | None = None,
         on_wait: Callable[[], None] | None = None,  # noqa: ARG002  nothing here is worth a queue
     ) -> Completion:
-        """Answer the data in the last ```json block of the last user message; `{}` where there is none."""
+        """Answer the facts; `{}` where they are of no known kind."""
         await asyncio.sleep(0)  # a long run of answers must let the loop beat and cancel
-        data = data_of(ask)
-        answer = _ANSWERS.get(str(data.get("kind")), _nothing)(data)
+        answer = _ANSWERS.get(str(ask.facts.get("kind")), _nothing)(ask.facts)
         text = json.dumps(answer, ensure_ascii=False)
         usage = Usage(
             input_tokens=_tokens(sum(len(message.content) for message in ask.messages)),
@@ -50,20 +51,6 @@ class OfflineModel:
 
     async def close(self) -> None:
         """Nothing to let go of."""
-
-
-def data_of(ask: Ask) -> Mapping[str, Any]:
-    """The object in the last ```json block of the last user message; empty where there is none."""
-    said = next((message.content for message in reversed(ask.messages) if message.role == "user"), "")
-    # Inside JSON a line feed is always escaped, so the last fence at a line's beginning is the block's own.
-    start = f"\n{said}".rfind(f"\n{_FENCE}")
-    if start < 0:
-        return {}
-    try:
-        data, _ = json.JSONDecoder().raw_decode(said[start + len(_FENCE) :].lstrip())
-    except json.JSONDecodeError:
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _nothing(_: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What the offline model says of a chunk and of a whole API: only what stands in the prompt, or in the identifiers."""
+"""What the offline model says of a chunk and of a whole API: only what stands in the facts, or in the identifiers."""
 
 import re
 from collections import defaultdict
@@ -25,7 +25,8 @@ _VERBS = frozenset(_VERB_LIST.split())
 def chunk(data: Data) -> Data:
     """Names and descriptions for every id of a chunk, null where nothing is known or nothing was asked.
 
-    Where the mapping rides along it is answered too.
+    Reads `targets`, `glossary` and `operations`, as whoever asks writes them; an operation without an
+    id is not asked for its own name. Where the `mapping` rides along it is answered too.
     """
     targets = frozenset(data.get("targets", ()))
     glossary = _Glossary(data.get("glossary", ()))
@@ -40,6 +41,7 @@ def chunk(data: Data) -> Data:
         "endpoints": [
             {"id": operation["id"], "name": _endpoint(operation, glossary) if "endpoint_names" in targets else None}
             for operation in operations
+            if "id" in operation
         ],
         "fields": [
             {
@@ -60,7 +62,7 @@ def chunk(data: Data) -> Data:
 
 
 def overview(data: Data) -> Data:
-    """The API's own title and description, tidied; null where it has none."""
+    """The API's own `title` and `description`, tidied; null where it has none, or `targets` leave it out."""
     targets = frozenset(data.get("targets", ()))
     name, description = _tidy(data.get("title", "")), _tidy(data.get("description", ""))
     return {

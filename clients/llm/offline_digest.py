@@ -26,7 +26,7 @@ _LEAST_WORDS = 2
 
 
 def digest(data: Data) -> Data:
-    """One entry per name and place of the inventory that the reference defines, none where it contradicts itself."""
+    """One entry per name and place of `inventory` that `reference` defines, none where that contradicts itself."""
     inventory: Sequence[Data] = data.get("inventory", ())
     known = _Known(name for row in inventory for name in row.get("fields", ()))
     meanings: dict[tuple[str, tuple[str, ...]], dict[str, str]] = defaultdict(dict)

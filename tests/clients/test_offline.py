@@ -17,17 +17,14 @@ ALL = [
 ]
 
 
-def prompt(data: Mapping[str, Any], before: str = "Answer for these.") -> Ask:
-    block = f"{before}\n\n```json\n{json.dumps(data)}\n```"
-    return ask(Message("system", "Name things."), Message("user", block))
+def ask(facts: Mapping[str, Any]) -> Ask:
+    """The words around the facts are somebody else's business, and nothing this model reads."""
+    messages = (Message("user", "Name things."),)
+    return Ask(messages, schema={}, schema_name="answer", max_completion_tokens=100, temperature=0.2, facts=facts)
 
 
-def ask(*messages: Message) -> Ask:
-    return Ask(messages, schema={}, schema_name="answer", max_completion_tokens=100, temperature=0.2)
-
-
-def answer(data: Mapping[str, Any], before: str = "Answer for these.") -> Any:
-    return json.loads(asyncio.run(OfflineModel().complete(prompt(data, before))).text)
+def answer(facts: Mapping[str, Any]) -> Any:
+    return json.loads(asyncio.run(OfflineModel().complete(ask(facts))).text)
 
 
 def chunk(
@@ -148,6 +145,12 @@ def test_endpoints_are_named_by_what_the_definition_says_of_them() -> None:
     assert endpoint(path="/{id}") is None
 
 
+def test_an_endpoint_without_an_id_is_not_asked() -> None:
+    whole = {"method": "GET", "path": "/facilities", "outputs": [field("custNo")]}
+    said = answer({"kind": "chunk", "targets": ALL, "operations": [whole]})
+    assert (said["endpoints"], len(said["fields"])) == ([], 1)
+
+
 def test_an_overview_tidies_what_the_definition_says() -> None:
     data = {"kind": "overview", "targets": ["mapping_name", "mapping_description"], "operations": []}
     assert answer(data) == {"name": None, "description": None}
@@ -209,20 +212,14 @@ def test_a_digest_keeps_sections_to_their_endpoints() -> None:
     }
 
 
-def test_the_last_block_of_the_last_user_message_is_the_question() -> None:
-    reference = 'Reference:\n```json\n{"kind": "overview", "title": "Wrong"}\n```'
-    data = {"kind": "overview", "targets": ["mapping_name"], "title": "Uses ```json\n``` inside"}
-    assert answer(data, before=reference)["name"] == "Uses ```json ``` inside"
-
-
 def test_without_a_question_there_is_an_empty_answer() -> None:
-    for content in ("Say hello.", "```json\n{broken\n```", '```json\n["list"]\n```', '```json\n{"kind": "x"}\n```'):
-        said = asyncio.run(OfflineModel().complete(ask(Message("user", content))))
+    for nothing in ({}, {"kind": "x"}, {"kind": None}):
+        said = asyncio.run(OfflineModel().complete(ask(nothing)))
         assert (said.text, said.finish) == ("{}", "stop")
 
 
 def test_tokens_are_estimated_and_reported() -> None:
-    question = prompt({"kind": "overview", "targets": ["mapping_name"], "title": "Water"})
+    question = ask({"kind": "overview", "targets": ["mapping_name"], "title": "Water"})
     told: list[int] = []
     said = asyncio.run(OfflineModel().complete(question, on_tokens=told.append))
     assert said.usage.estimated
@@ -235,7 +232,7 @@ def test_it_keeps_the_protocol_and_lets_the_loop_run() -> None:
         model: LanguageModel = OfflineModel()
         order: list[str] = []
         other = asyncio.get_running_loop().create_task(_note(order))
-        await model.complete(prompt({"kind": "overview", "targets": []}))
+        await model.complete(ask({"kind": "overview", "targets": []}))
         order.append("answered")
         await other
         await model.close()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.enrichment import cleaning
+from actors.enrichment import cleaning, facts
 from actors.enrichment.answers import (
     ChunkAnswer,
     FieldAnswer,
@@ -16,6 +16,7 @@ from actors.enrichment.answers import (
     read_digest,
     read_overview,
 )
+from schema.enrichment.payloads import TARGETS
 from tests.enrichment.making import asked, field, operation, query
 
 PART = (
@@ -70,6 +71,12 @@ def test_no_text_breaks_the_reader(text: str) -> None:
             reader(text)
         except InvalidAnswer:
             continue
+
+
+def test_an_endpoint_whose_name_is_not_asked_has_no_id_to_answer() -> None:
+    first, second = facts.of_chunk(PART, (), TARGETS)["operations"]
+    assert (first.get("id"), second.get("id")) == ("o1", None)
+    assert list(facts.ids(PART)[0]) == ["o1"]
 
 
 def test_what_was_not_asked_is_dropped_and_counted() -> None:

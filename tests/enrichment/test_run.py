@@ -98,6 +98,16 @@ def test_only_missing_asks_what_the_first_run_left_and_then_nothing(bench: Bench
     assert len(model.requests) == calls
 
 
+def test_an_endpoint_that_has_its_name_is_not_asked_for_it_again(bench: Bench, model: LlmServer) -> None:
+    bench.ask(targets=("endpoint_names",))
+    bench.work()
+    rest = bench.ask(only_missing=True)
+    bench.work()
+    assert "endpoint_names" not in bench.run(rest).counts
+    assert bench.run(rest).counts["output_field_names"] == 24
+    assert bench.run(rest).warnings == ()
+
+
 def test_the_same_run_again_writes_the_same_again(bench: Bench, model: LlmServer) -> None:
     bench.ask()
     bench.work()

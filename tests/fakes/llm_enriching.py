@@ -55,7 +55,8 @@ def _chunk(data: Mapping[str, Any]) -> dict[str, Any]:
     endpoints, fields = [], []
     for operation in data["operations"]:
         named = f"Scripted {operation['method']} {operation['path']}" if "endpoint_names" in targets else None
-        endpoints.append({"id": operation["id"], "name": named})
+        if "id" in operation:
+            endpoints.append({"id": operation["id"], "name": named})
         for direction in ("input", "output"):
             for field in operation.get(f"{direction}s", ()):
                 token = field["token"]
