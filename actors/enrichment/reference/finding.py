@@ -27,12 +27,14 @@ Endpoints = tuple[str, ...]
 class Found(TypedDict):
     """Plain values, fit to leave a child: glossary entries, the tokens they are about, a sentence on what was used.
 
-    `told` is empty for a reference without tables. `is_prose`: there is more to it than tables of this definition.
+    `told` is empty for a reference without tables. `broken_at`: where one that is called JSON is none and was read as
+    text. `is_prose`: there is more to it than tables of this definition.
     """
 
     entries: list[dict[str, object]]
     tokens: list[str]
     told: str
+    broken_at: str
     is_prose: bool
 
 
@@ -68,6 +70,7 @@ def find(reference: str, text: str, operations: Sequence[Operation]) -> Found:
         entries=[entry.model_dump() for entry in entries],
         tokens=sorted(_tokens(entries, names)),
         told=_told(reference, entries, reading, names) if found else "",
+        broken_at=tables.broken_at(reference, text),
         is_prose=not (reading.is_about_definition and tables.is_tables_only(reference, text)),
     )
 

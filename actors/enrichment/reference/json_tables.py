@@ -25,6 +25,25 @@ def read_json(text: str) -> list[Table] | None:
     return list(_tables(document))
 
 
+def fault(text: str) -> str:
+    """Where a text stops being JSON, or JSON lines; empty for one that is."""
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines or not _fault(text, 1):
+        return ""
+    # One document over many lines is broken on its first; JSON lines are whole there.
+    if _fault(lines[0][1], lines[0][0]):
+        return _fault(text, 1)
+    return next((found for number, line in lines if (found := _fault(line, number))), "")
+
+
+def _fault(text: str, first_line: int) -> str:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError as broken:
+        return f"line {first_line + broken.lineno - 1}, column {broken.colno}"
+    return ""
+
+
 def _parsed(text: str) -> Any:
     start = text.lstrip()[:1]
     if start not in ("{", "["):

@@ -14,6 +14,7 @@ from schema.enrichment.glossary import GlossaryEntry
 from schema.enrichment.inventory import InventoryWarning, Operation
 
 WARNING = "reference_lookup"
+BROKEN = "reference_broken"
 #: Longest lookup of one reference; one of 13 MB with 200,000 rows takes a tenth of it.
 TIMEOUT = timedelta(seconds=30)
 _FINDER = "actors.enrichment.reference.finding:find"
@@ -50,6 +51,8 @@ def lookup(
         for row in found["entries"]:
             entry = GlossaryEntry.model_validate(row)
             entries.setdefault((entry.key, entry.endpoints), entry)
+        if found["broken_at"]:
+            warnings.append(InventoryWarning(code=BROKEN, text=_broken(reference, found["broken_at"])))
         if found["told"]:
             warnings.append(InventoryWarning(code=WARNING, text=found["told"]))
         if found["is_prose"]:
@@ -65,4 +68,12 @@ def _found(reference: str, text: str, operations: Sequence[Operation], timeout: 
         why = f"it took longer than {timeout.total_seconds():g} s"
     except child.ChildFailed:
         why = "its tables can't be read"
-    return Found(entries=[], tokens=[], told=f"{reference}: not looked up, {why}. Give a smaller table.", is_prose=True)
+    told = f"{reference}: not looked up, {why}. Give a smaller table."
+    return Found(entries=[], tokens=[], told=told, broken_at="", is_prose=True)
+
+
+def _broken(reference: str, where: str) -> str:
+    return (
+        f"{reference} is no valid JSON at {where}, so it was read as plain text, not as a table. Repair it "
+        "there and run again."
+    )

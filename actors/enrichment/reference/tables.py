@@ -7,7 +7,7 @@ JSON, CSV and Markdown; html and docx arrive as Markdown already. Lines that def
 from pathlib import PurePath
 
 from actors.enrichment.reference.csv_tables import read_csv
-from actors.enrichment.reference.json_tables import read_json
+from actors.enrichment.reference.json_tables import fault, read_json
 from actors.enrichment.reference.markdown_tables import read_markdown
 from actors.enrichment.reference.rows import Table
 
@@ -22,6 +22,11 @@ def read(name: str, text: str) -> list[Table]:
     if (tables := read_json(text)) is not None:
         return tables
     return read_markdown(text) or (read_csv(text, doubtful=True) if suffix == ".txt" else [])
+
+
+def broken_at(name: str, text: str) -> str:
+    """Where a reference that calls itself JSON is none; empty for any other."""
+    return fault(text) if PurePath(name).suffix.lower() == ".json" else ""
 
 
 def is_tables_only(name: str, text: str) -> bool:

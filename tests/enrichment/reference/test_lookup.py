@@ -8,7 +8,7 @@ from pathlib import Path
 from actors.enrichment.definition import walking
 from actors.enrichment.definition.reading import read
 from actors.enrichment.definition.recognising import spec_version
-from actors.enrichment.reference.lookup import WARNING, Lookup, lookup
+from actors.enrichment.reference.lookup import BROKEN, WARNING, Lookup, lookup
 from schema.enrichment.glossary import GlossaryEntry
 from schema.enrichment.inventory import Field, Operation, operation_key
 
@@ -81,6 +81,24 @@ def test_a_heading_that_names_a_schema_keeps_its_table_to_that_schema() -> None:
     assert of_control
     assert {paths[entry.key].schema_name for entry in of_control} <= {"BatchControl", "ADVBatchControl"}
     assert found.prose == (("ref.md", text),)
+
+
+def test_json_that_is_none_is_read_as_text_and_said_so() -> None:
+    broken = '[\n {"key": "qty", "text": "How many."},\n {"key": "act" "text": "Whether it is active."}\n]'
+    found = looked_up(broken, operation("/a", output("qty")), name="codes.json")
+    assert found.warnings[0].code == BROKEN
+    assert found.warnings[0].text.startswith("codes.json is no valid JSON at line 3, column ")
+    assert found.prose == (("codes.json", broken),)
+    lines = '{"key": "qty", "text": "How many."}\n\n{"key": "act", "text": }\n'
+    assert "at line 3, column" in looked_up(lines, operation("/a", output("qty")), name="codes.json").warnings[0].text
+
+
+def test_what_is_json_or_never_called_itself_so_is_not_broken() -> None:
+    place = operation("/a", output("qty"))
+    assert looked_up('"a text"', place).warnings == ()
+    assert looked_up("{not json", place, name="notes.txt").warnings == ()
+    lines = '{"key": "qty", "text": "How many."}\n{"key": "act", "text": "Whether."}\n'
+    assert [one.code for one in looked_up(lines, place).warnings] == [WARNING]
 
 
 def test_spelling_does_not_matter_where_it_is_clear_what_is_meant() -> None:
