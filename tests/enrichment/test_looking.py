@@ -20,6 +20,7 @@ from schema.accounts import account
 from schema.engine import Database
 from schema.enrichment import run_views
 from tests.enrichment.working import WATERWORKS, Bench, definition
+from tests.fakes.llm_replies import Answer
 from tests.fakes.llm_server import LlmServer
 from tests.services.postgres import Clone
 
@@ -74,6 +75,22 @@ def test_before_and_after_show_opaque_names_first_and_what_was_left_open(
     assert (found.rows[0].name_before, found.rows[0].name_after) == (None, "Scripted Cwp X")
     assert (found.total, found.unanswered) == (3, 0)
     assert found.rows[0].description_after is None
+
+
+def test_of_opaque_names_those_that_got_most_are_shown_first(
+    database: Database, account_id: UUID, model: LlmServer
+) -> None:
+    bench = Bench.of(database, account_id, definition({"/a": ["CwpX", "street", "QtrNc"]}))
+    fields = [
+        {"id": "f1", "name": "Permit", "description": None},
+        {"id": "f2", "name": None, "description": "Where it is."},
+        {"id": "f3", "name": "Quarters", "description": "How many quarters."},
+    ]
+    model.then(Answer(json.dumps({"endpoints": [], "fields": fields})))
+    requested = bench.ask(targets=("output_field_names", "output_field_descriptions"))
+    bench.work()
+    shown = review(database, account_id, requested.run_id).rows
+    assert [(row.token, row.suggested) for row in shown] == [("QtrNc", 2), ("CwpX", 1), ("street", 1)]
 
 
 def test_endpoints_are_shown_where_no_field_was_asked_for(bench: Bench, model: LlmServer) -> None:
