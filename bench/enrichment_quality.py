@@ -23,7 +23,7 @@ from clients.llm import words  # noqa: E402
 from schema.enrichment.inventory import Field, Inventory, Operation  # noqa: E402
 from tests.services.homes import temporary_home  # noqa: E402
 
-#: Descriptions of the bars' document: where the dictionary speaks, and over everything that was described.
+#: Descriptions of the bars' document: over the names of which the dictionary speaks, and over every field that has one.
 COVERED_BAR = 0.95
 OVERALL_BAR = 0.45
 #: In a document without titles, descriptions of at most so many words stand in for the names nobody wrote.
@@ -62,6 +62,7 @@ class Tables:
     names: list[str] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)
     bars: list[tuple[bool, str]] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
 
     def bar(self, what: str, value: float, least: float) -> None:
@@ -101,6 +102,8 @@ def main() -> int:
     print(*tables.descriptions, "", *tables.absent, sep="\n")
     for met, text in tables.bars:
         print(f"{'ok  ' if met else 'LOW '} {text}")
+    for text in tables.told:
+        print(f"told {text}")
     return 0 if (tables.bars or options.only) and all(met for met, _ in tables.bars) else 1
 
 
@@ -197,6 +200,12 @@ def _describe(
         )
         if is_judged and golds is covered:
             tables.bar(f"{case.name}, covered names, n = {len(golds)}", mean(scores), COVERED_BAR)
+        if is_judged and golds is names:
+            most = len(covered) / len(names)
+            tables.told.append(
+                f"{case.name}, described names, n = {len(names)}: {mean(scores):.3f}; the dictionary covers "
+                f"{len(covered)} of them, at most {most:.3f} can be had"
+            )
         if is_judged and golds is places:
             tables.bar(f"{case.name}, described fields, n = {len(golds)}", mean(scores), OVERALL_BAR)
             tables.none(f"{case.name}, texts of another name", wrong, sum(map(bool, texts)))

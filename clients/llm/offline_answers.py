@@ -20,6 +20,8 @@ send set share start stop submit sync test unlock update upload validate verify
 """
 #: A path whose last part begins with one of these says itself what it does.
 _VERBS = frozenset(_VERB_LIST.split())
+#: Endings of a path that say in what form the answer comes, not what it is.
+_FORMS = frozenset(["aspx", "csv", "geojson", "html", "json", "pdf", "php", "txt", "xlsx", "xml", "yaml", "yml", "zip"])
 
 
 def chunk(data: Data) -> Data:
@@ -123,7 +125,8 @@ def _place(operation: Data) -> str:
 
 def _field_name(field: Data, known: Data, glossary: _Glossary, described: _Phrases) -> str | None:
     """The definition's title, the reference's name, the phrase that its meaning begins with, or else the one that the
-    definition's own description begins with, if it speaks of this token, or the identifier's words.
+    definition's own description begins with, if it speaks of this token, or the identifier's words, written out by what
+    it means.
     """
     token = field.get("token") or field.get("path", "").rsplit(".", 1)[-1]
     own = described.name(field.get("description", ""))
@@ -133,7 +136,8 @@ def _field_name(field: Data, known: Data, glossary: _Glossary, described: _Phras
         glossary.meanings.name(known.get("meaning", "")),
         own if words.is_related(own, token) else "",
     )
-    name = next((_tidy(text) for text in said if text.strip()), "") or words.name(token)
+    meaning = _tidy(known.get("meaning", "") or field.get("description", ""))
+    name = next((_tidy(text) for text in said if text.strip()), "") or words.name(token, meaning)
     return None if words.repeats_identifier(name, token) else name
 
 
@@ -154,19 +158,26 @@ def _from_path(operation: Data) -> str:
     named = [part for part in parts if not part.startswith("{")]
     if not named:
         return ""
-    thing = words.name(named[-1].rsplit(".", 1)[-1])
+    before, _, last = named[-1].rpartition(".")
+    if before and last.lower() in _FORMS:
+        before, _, last = before.rpartition(".")
+    if before and last[:1].isalpha() and named[-1] == parts[-1]:
+        return _of_service(words.name(before), words.name(last))
+    thing = words.name(f"{before}.{last}" if last.isdigit() else last)
     if thing.split(" ", 1)[0].lower() in _VERBS:
         return thing
     single = parts[-1].startswith("{")
     if single:
-        thing = _singular(thing)
+        thing = words.singular(thing)
     return f"{_ACTIONS.get(method) or ('Get' if single or not thing.endswith('s') else 'List')} {thing}"
 
 
-def _singular(name: str) -> str:
-    if name.endswith("ies"):
-        return name[:-3] + "y"
-    return name[:-1] if name.endswith("s") and not name.endswith(("ss", "us", "is")) else name
+def _of_service(service: str, call: str) -> str:
+    """`chat.postMessage` is Post Message (Chat), `users.list` List Users: a call is only named whole with its service.
+
+    It says itself what it does; that it is a POST adds nothing.
+    """
+    return f"{call} {service}" if call.lower() in _VERBS else f"{call} ({service})"
 
 
 def _tidy(text: str) -> str:

@@ -28,8 +28,16 @@ whether which who whose why will hat ist sind wird wurde
 """
 #: Words that make a phrase a sentence or an instruction.
 _NO_NOUN_PHRASE = frozenset(_NO_NOUN_PHRASE_LIST.split())
+#: Words that make a phrase an instruction when it begins with them. Verbs that are nouns too (use, type) do not.
+_INSTRUCTIONS = frozenset(["choose", "describe", "give", "ignore", "include", "insert", "omit", "refer", "write"])
 #: Longest phrase that is taken as a name.
 _NAME_WORDS = 5
+#: Letters of an abbreviation that a meaning can explain: fewer fit too many words, more are a word themselves.
+_LEAST_LETTERS, _MOST_LETTERS = 3, 6
+#: Letters cut off at least: less is an ending of the same word.
+_LEAST_CUT = 3
+_INFLECTIONS = ("able", "ere", "ing", "ly")
+_VOWELS = frozenset("aeiouyäöüåæø")
 _ORDINAL_ENDINGS = ("st", "nd", "rd", "th")
 _NO_LETTER = re.compile(r"[\W_]+")
 #: By the convention of PL/SQL, `p_` marks a parameter; it says nothing about this one.
@@ -43,12 +51,15 @@ def split(identifier: str) -> tuple[str, ...]:
     return tuple(word for run in re.split(r"[\W_]+", identifier) if run for word in _words_of_run(run))
 
 
-def name(identifier: str) -> str:
-    """A readable name: words split, abbreviations written out, title case; `custNo` is Customer Number."""
+def name(identifier: str, meaning: str = "") -> str:
+    """A readable name: words split, abbreviations written out, title case; `custNo` is Customer Number.
+
+    The text that says what this identifier means knows better than any list what its abbreviations stand for.
+    """
     words = split(identifier)
     if len(words) > 1 and words[0].lower() == _PARAMETER_PREFIX and identifier[1:2] == "_":
         words = words[1:]
-    return title(" ".join(_written_out(words)), capitals_are_words=identifier.isupper())
+    return title(" ".join(_written_out(words, meaning)), capitals_are_words=identifier.isupper())
 
 
 def plain_name(identifier: str) -> str:
@@ -81,7 +92,8 @@ def short_name(text: str) -> str:
     plain = all(re.fullmatch(r"[\w'/&-]+", word) and not word.isdigit() for word in words)
     if not plain or not 0 < len(words) <= _NAME_WORDS or _NO_NOUN_PHRASE & {word.lower() for word in words}:
         return ""
-    return "" if words[0].lower() in _SMALL or words[-1].lower() in _SMALL else title(" ".join(words))
+    first, last = words[0].lower(), words[-1].lower()
+    return "" if first in _SMALL | _INSTRUCTIONS or last in _SMALL else title(" ".join(words))
 
 
 def is_related(phrase: str, token: str) -> bool:
@@ -91,6 +103,15 @@ def is_related(phrase: str, token: str) -> bool:
     letters = iter(fold(phrase))
     bare = (letter for letter in fold(token.removeprefix(f"{_PARAMETER_PREFIX}_")) if not letter.isdigit())
     return all(letter in letters for letter in bare)
+
+
+def singular(word: str) -> str:
+    """Without the ending of a plural."""
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
 def recut(token: str, cut: str) -> str:
@@ -157,11 +178,13 @@ def _is_plural_of_capitals(rest: str) -> bool:
     return rest[0] == "s" and not rest[1:2].islower()
 
 
-def _written_out(words: tuple[str, ...]) -> Iterator[str]:
+def _written_out(words: tuple[str, ...], meaning: str) -> Iterator[str]:
     known = abbreviations()
     for position, word in enumerate(words):
         bare = word.lower()
-        if bare == "no" and 0 < position == len(words) - 1:  # last it is a number; elsewhere it may be a negation
+        if meant := _meant(bare, meaning, known.get(bare, "")):
+            yield meant
+        elif bare == "no" and 0 < position == len(words) - 1:  # last it is a number; elsewhere it may be a negation
             yield "number"
         elif bare in known:
             yield known[bare]
@@ -169,6 +192,36 @@ def _written_out(words: tuple[str, ...]) -> Iterator[str]:
             yield _plural(known[bare[:-1]])
         else:
             yield word
+
+
+def _meant(abbreviation: str, meaning: str, listed: str) -> str:
+    """The one word of a meaning that an abbreviation is short for, or nothing: where there is none or more than one,
+    where the meaning has the abbreviation as a word, or has `listed`, well or badly spelled.
+    """
+    if not meaning or not _LEAST_LETTERS <= len(abbreviation) <= _MOST_LETTERS or not abbreviation.isalpha():
+        return ""
+    told = _words_told(meaning)
+    if singular(abbreviation) in told or listed in told:
+        return ""
+    found = {word for word in told if _is_short_for(abbreviation, word)}
+    [only] = found if len(found) == 1 else [""]
+    return "" if is_related(listed, only) else only
+
+
+@lru_cache(maxsize=1024)
+def _words_told(meaning: str) -> frozenset[str]:
+    """The words of a meaning in lower case and the singular; a verb at its beginning is none (Describes the event)."""
+    said = split(meaning)
+    return frozenset(singular(word.lower()) for word in (said[1:] if said and said[0].endswith("s") else said))
+
+
+def _is_short_for(abbreviation: str, word: str) -> bool:
+    """Cut off before a vowel (`viol`, violation) or without vowels (`lmt`, limit): `water` is no short waterbody."""
+    rest = word.removeprefix(abbreviation)
+    if len(rest) < len(word):
+        cut = abbreviation[-1] not in _VOWELS and rest[:1] in _VOWELS
+        return cut and len(rest) >= _LEAST_CUT and not rest.endswith(_INFLECTIONS)
+    return word[:1] + "".join(letter for letter in word[1:] if letter not in _VOWELS) == abbreviation
 
 
 def _plural(word: str) -> str:

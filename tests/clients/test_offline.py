@@ -141,8 +141,22 @@ def test_endpoints_are_named_by_what_the_definition_says_of_them() -> None:
     assert endpoint() == "List Facilities"
     assert endpoint(path="/users/{id}") == "Get User"
     assert endpoint(path="/users", method="POST") == "Create Users"
-    assert endpoint(path="/cwa_services.get_facility_info") == "Get Facility Information"
     assert endpoint(path="/{id}") is None
+
+
+def test_a_call_of_a_service_is_named_with_its_service_and_never_by_its_method() -> None:
+    assert endpoint(path="/users.list") == "List Users"
+    assert endpoint(path="/api/chat.postMessage", method="POST") == "Post Message (Chat)"
+    assert endpoint(path="/rest_lookups.law_sections", method="POST") == "Law Sections (Rest Lookups)"
+    assert endpoint(path="/chat.postMessage.json", method="POST") == "Post Message (Chat)"
+
+
+def test_a_dot_before_a_form_a_version_or_a_parameter_names_no_service() -> None:
+    assert endpoint(path="/users.json") == "List Users"
+    assert endpoint(path="/users/{id}.json") == "Get User"
+    assert endpoint(path="/files/v1.0", method="PUT") == "Update V1 0"
+    assert endpoint(path="/geo.objects/{id}") == "Get Object"
+    assert endpoint(path="/.well-known") == "Get Well Known"
 
 
 def test_an_endpoint_without_an_id_is_not_asked() -> None:

@@ -89,6 +89,8 @@ def test_the_list_names_its_sources_and_keeps_its_rules() -> None:
         ("Air Facility System (AFS) ID.", "Air Facility System ID"),
         ("Code that tells whether it is open.", ""),
         ("Enter a complete street address.", ""),
+        ("Insert blanks or zeros.", ""),
+        ("Date to insert", "Date to Insert"),
         ("A name so long that nobody would write it on a form", ""),
         ("1 = yes, 2 = no", ""),
         ("", ""),
@@ -97,6 +99,41 @@ def test_the_list_names_its_sources_and_keeps_its_rules() -> None:
 )
 def test_a_short_noun_phrase_at_the_beginning_of_a_text_is_a_name(text: str, expected: str) -> None:
     assert words.short_name(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("token", "meaning", "expected"),
+    [
+        ("convPollutants", "Pounds of conventional pollutants.", "Conventional Pollutants"),
+        ("violFlag", "Whether there are violations.", "Violation Flag"),
+        ("ovrLmt", "The load over the limit.", "Over Limit"),
+        ("p_reg", "A region of the agency.", "Region"),
+    ],
+)
+def test_the_meaning_of_a_token_says_what_its_abbreviations_stand_for(token: str, meaning: str, expected: str) -> None:
+    assert words.name(token, meaning) == expected
+
+
+@pytest.mark.parametrize(
+    ("token", "meaning", "expected"),
+    [
+        ("convRate", "The rate of conversion, by convention.", "Conversion Rate"),
+        ("impWater", "Impaired or important water.", "Imp Water"),
+        ("violFlag", "Whether viol is set, for a violation.", "Viol Flag"),
+        ("maxAge", "The maxium age.", "Maximum Age"),
+        ("eventDesc", "Describes the event.", "Event Description"),
+        ("water", "The waterbody it flows into.", "Water"),
+        ("count", "Facilities of the county.", "Count"),
+        ("permit", "The permitting agency.", "Permit"),
+        ("sort", "Hva man kan sortere etter.", "Sort"),
+        ("st", "A statement.", "St"),
+        ("transactionCode", "A TransactionCodeNumber of the entry.", "Transaction Code"),
+    ],
+)
+def test_a_meaning_that_leaves_it_open_or_says_another_word_changes_nothing(
+    token: str, meaning: str, expected: str
+) -> None:
+    assert words.name(token, meaning) == expected
 
 
 def test_a_token_is_parted_where_another_way_to_write_it_is() -> None:
@@ -109,3 +146,12 @@ def test_a_phrase_is_related_to_the_tokens_it_could_be_short_for() -> None:
     assert words.is_related("Quantity Ordered", "qtyOrd")
     assert words.is_related("Facility Street Address", "p_sa1")
     assert not words.is_related("Implicit Parameter", "kennr")
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("facilities", "facility"), ("processes", "process"), ("boxes", "box"), ("codes", "code"), ("status", "status")],
+)
+def test_a_plural_loses_its_ending(word: str, expected: str) -> None:
+    assert words.singular(word) == expected
+    assert words.singular(expected) == expected

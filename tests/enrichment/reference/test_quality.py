@@ -24,6 +24,10 @@ def test_the_bars_hold_on_the_example() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "LOW" not in done.stdout
     assert "| epa-cwa | yes | described names the dictionary covers | 228 |" in done.stdout
+    assert "n = 3368" in done.stdout
+    assert "n = 530: " in done.stdout, (
+        "the figure that no faithful answer can raise is told beside those that are judged"
+    )
 
 
 def test_a_document_that_is_nowhere_is_reported_as_absent(tmp_path: Path) -> None:
