@@ -27,6 +27,10 @@ class InvalidAnswer(Exception):
     """The text is no answer to what was asked; the message says why, for a person."""
 
 
+class NoObject(InvalidAnswer):
+    """There is no JSON object in the text; perhaps no text."""
+
+
 class _Stored(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -92,7 +96,7 @@ def read_chunk(text: str, operations: Operations, is_no_name: NameGate, *, with_
     """
     said = _object(text)
     if not {"endpoints", "fields"} & said.keys():
-        raise InvalidAnswer("the answer is JSON without `endpoints` and `fields`")
+        raise InvalidAnswer("it is JSON without `endpoints` and `fields`")
     endpoints, fields = facts.ids(operations)
     reading = _Reading(is_no_name)
     for endpoint in _entries(said.get("endpoints"), _Endpoint):
@@ -111,7 +115,7 @@ def read_overview(text: str) -> MappingAnswer:
     """
     answer = _mapping(_object(text))
     if answer is None:
-        raise InvalidAnswer("the answer is JSON without `name` and `description`")
+        raise InvalidAnswer("it is JSON without `name` and `description`")
     return answer
 
 
@@ -123,7 +127,7 @@ def read_digest(text: str) -> DigestAnswer:
     """
     said = _object(text)
     if not isinstance(said.get("entries"), list):
-        raise InvalidAnswer("the answer is JSON without `entries`")
+        raise InvalidAnswer("it is JSON without `entries`")
     return DigestAnswer(
         entries=tuple(
             GlossaryEntry(
@@ -247,7 +251,7 @@ def _entries(said: object, kind: type[Entry]) -> Iterator[Entry]:
 def _object(text: str) -> dict[str, Any]:
     """The JSON object a text is, is fenced as, or is wrapped around by prose."""
     if not text.strip():
-        raise InvalidAnswer("the answer is empty")
+        raise NoObject("it is empty")
     for candidate in _candidates(text):
         try:
             said = orjson.loads(candidate)
@@ -255,7 +259,7 @@ def _object(text: str) -> dict[str, Any]:
             said = _lenient(candidate)
         if isinstance(said, dict):
             return said
-    raise InvalidAnswer("the answer is no JSON object")
+    raise NoObject("it is no JSON object")
 
 
 def _candidates(text: str) -> Sequence[str]:

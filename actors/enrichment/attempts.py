@@ -12,12 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from actors.enrichment.answers import InvalidAnswer
+from actors.enrichment.answers import InvalidAnswer, NoObject
 from actors.enrichment.questions import Answer, Answered, GivenUp, Question, TooLarge
 from base.settings import Settings
-from clients.llm.errors import RefusingModel, Rejected, TooLong, Unavailable
+from clients.llm.errors import ModelFailure, Rejected, TooLong, Unavailable, Unreachable
 from clients.llm.model import NOTHING, Ask, Completion, LanguageModel, Usage
 from clients.llm.usage import estimate
+
+_ANOTHER_MODEL = "Ask again with --only-missing, or ask another model with --model."
 
 
 @dataclass(frozen=True)
@@ -63,34 +65,59 @@ async def attempt(
     Raises:
         RefusingModel: no prompt of this run will be answered; `tried` holds what it cost.
     """
+    ask = question.ask
     while True:
         tried.count += 1
-        try:
-            completion = await _complete(model, question.ask, tried, on_wait)
-        except RefusingModel as failure:
-            tried.usage += failure.usage
-            raise
-        except TooLong as failure:
-            tried.usage += failure.usage
-            return TooLarge()
-        except Rejected as failure:
-            tried.usage += failure.usage
-            return GivenUp(str(failure))
-        except Unavailable as failure:
-            tried.usage += failure.usage
-            wait = max(patience.delay, failure.retry_after or timedelta(0))
-            if wait > max(patience.longest, patience.delay):
-                return GivenUp(f"{failure} It asks to wait {wait.total_seconds():g} s, longer than is obeyed.")
-            if tried.count > patience.retries:
-                return GivenUp(str(failure))
-            await asyncio.sleep(wait.total_seconds())
-            continue
-        ended = _read(question, completion, tried)
-        if not isinstance(ended, InvalidAnswer):
+        ended = await _once(model, question, ask, tried, on_wait)
+        if not isinstance(ended, Unavailable | InvalidAnswer):
             return ended
-        if not patience.on_invalid_json or tried.count > patience.retries:
-            return GivenUp(f"The model's answer can't be used: {ended}.")
-        await asyncio.sleep(patience.delay.total_seconds())
+        wait = _wait_after(ended, tried.count, patience)
+        if isinstance(wait, GivenUp):
+            return wait
+        if isinstance(ended, NoObject):
+            # Some models say nothing, or nothing but blanks, as long as a server enforces a schema on them.
+            ask = replace(ask, enforced=False)
+        await asyncio.sleep(wait.total_seconds())
+
+
+async def _once(
+    model: LanguageModel, question: Question[Answer], ask: Ask, tried: Attempts, on_wait: Callable[[], None]
+) -> Answered[Answer] | TooLarge | GivenUp | InvalidAnswer | Unavailable:
+    """One attempt; the last two of its ends may be followed by another."""
+    try:
+        completion = await _complete(model, ask, tried, on_wait)
+    except ModelFailure as failure:
+        tried.usage += failure.usage
+        match failure:
+            case Unavailable():
+                return failure
+            case TooLong():
+                return TooLarge()
+            case Rejected():
+                return GivenUp(str(failure))
+        raise
+    return _read(question, completion, tried)
+
+
+def _wait_after(ended: InvalidAnswer | Unavailable, count: int, patience: Patience) -> timedelta | GivenUp:
+    """How long to wait before asking again, or why not to."""
+    if isinstance(ended, InvalidAnswer):
+        if patience.on_invalid_json and count <= patience.retries:
+            return patience.delay
+        return GivenUp(f"The model's answer can't be used: {ended}. {_ANOTHER_MODEL}")
+    wait = max(patience.delay, ended.retry_after or timedelta(0))
+    if wait > max(patience.longest, patience.delay):
+        return GivenUp(f"{ended} {_too_long_a_wait(wait, patience)}")
+    if count > patience.retries:
+        return GivenUp(str(ended), unreached=isinstance(ended, Unreachable))
+    return wait
+
+
+def _too_long_a_wait(wait: timedelta, patience: Patience) -> str:
+    return (
+        f"It asks to wait {wait.total_seconds():g} s, and LONGHAUL_LLM__RETRY_AFTER_CAP allows "
+        f"{patience.longest.total_seconds():g} s: raise it, or ask again later."
+    )
 
 
 async def _complete(model: LanguageModel, ask: Ask, tried: Attempts, on_wait: Callable[[], None]) -> Completion:
@@ -135,7 +162,7 @@ def _read(
     if completion.finish == "length":
         return TooLarge(silent=not completion.text.strip())
     if completion.finish == "filtered":
-        return GivenUp("The provider's content filter stopped the answer.")
+        return GivenUp(f"The provider's content filter stopped the answer. {_ANOTHER_MODEL}")
     try:
         return Answered(pass_key="", answer=question.read(completion.text))
     except InvalidAnswer as reason:

@@ -72,7 +72,7 @@ class ChunkAsker:
         """Fill in the outcome of a chunk; what it holds when a stop or the token brake interrupts is good.
 
         Raises:
-            TokensSpent, RefusingModel: as of `Passes.ask`.
+            TokensSpent, ModelLost: as of `Passes.ask`.
         """
         await self._ask(Part(chunk.id, chunk.operations, with_mapping), outcome)
 

@@ -1,53 +1,24 @@
 """The items of a run in their order: overview first, then chunks, several at a time where that is wanted (E19, D8).
 
-What ends a run early ends it at a pass boundary: no new pass begins, those in flight are awaited. Only a model that
-refuses everything, a lost claim and a cancel cut what is in flight.
+What ends a run early ends it at a pass boundary: no new pass begins, those in flight are awaited. Only a lost
+model, a lost claim and a cancel cut what is in flight.
 """
 
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from actors.enrichment import answers
 from actors.enrichment.answers import MappingAnswer
 from actors.enrichment.chunks import ChunkAsker, ChunkOutcome
+from actors.enrichment.harvest import Harvest
 from actors.enrichment.passes import Passes
 from actors.enrichment.plan import OVERVIEW, Plan
 from actors.enrichment.planner import Chunk
 from actors.enrichment.progress import Board
-from actors.enrichment.questions import Answered, Question, TokensSpent
+from actors.enrichment.questions import Answered, ModelLost, Question, TokensSpent
 from base.errors import HandOver
-from clients.llm.errors import RefusingModel
 from clients.llm.model import Ask
-
-
-@dataclass
-class Harvest:
-    """What the items brought; chunks in plan order whatever the order of time."""
-
-    overview: tuple[str, MappingAnswer] | None = None
-    #: Why items failed, by their labels.
-    failures: dict[str, str] = field(default_factory=dict)
-    chunks: dict[str, ChunkOutcome] = field(default_factory=dict)
-    #: Items that the token limit kept from being asked, or from being asked to their end (D16).
-    stopped: int = 0
-    #: Why the model refused to go on, if it did (D3).
-    refusal: RefusingModel | None = None
-
-    @property
-    def unanswered(self) -> int:
-        """Things that were asked and twice not answered (D7)."""
-        return sum(chunk.unanswered for chunk in self.chunks.values())
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether every item ended well."""
-        return not self.failures and not self.stopped and self.refusal is None
-
-    def answered(self) -> bool:
-        """Whether any chunk brought anything at all."""
-        return any(chunk.answers for chunk in self.chunks.values())
 
 
 class Execution:
@@ -66,7 +37,7 @@ class Execution:
 
     async def run(self, overview: Ask) -> Harvest:
         """Ask everything that is planned; `overview` is the prompt of that pass."""
-        with suppress(RefusingModel):  # the item that met it has said so
+        with suppress(ModelLost):  # the item that met it has said so
             if self._plan.overview:
                 await self._ask_overview(overview)
             await self._ask_chunks()
@@ -91,8 +62,8 @@ class Execution:
         except TokensSpent:
             self._harvest.stopped += 1
             return
-        except RefusingModel as refusal:
-            await self._refused(OVERVIEW, refusal, None)
+        except ModelLost as lost:
+            await self._lost(OVERVIEW, lost, None)
             raise
         if isinstance(ended, Answered):
             self._harvest.overview = ended.pass_key, ended.answer
@@ -117,7 +88,7 @@ class Execution:
 
     async def _one_after_another(self, waiting: Iterator[Chunk]) -> None:
         for chunk in waiting:
-            if self._harvest.refusal is None:
+            if self._harvest.lost is None:
                 await self._ask_chunk(chunk)
 
     async def _ask_chunk(self, chunk: Chunk) -> None:
@@ -127,15 +98,15 @@ class Execution:
         except TokensSpent:
             self._harvest.stopped += 1
             return
-        except RefusingModel as refusal:
-            await self._refused(chunk.label, refusal, chunk)
+        except ModelLost as lost:
+            await self._lost(chunk.label, lost, chunk)
             raise
         await self._ended(chunk.label, None if brought.was_answered else brought.failures[0], chunk)
 
-    async def _refused(self, label: str, refusal: RefusingModel, chunk: Chunk | None) -> None:
-        """The item at which the model refused has failed; no other begins (D3, E2)."""
-        self._harvest.refusal = refusal
-        await self._ended(label, str(refusal), chunk)
+    async def _lost(self, label: str, lost: ModelLost, chunk: Chunk | None) -> None:
+        """The item at which the model was lost has failed; no other begins (D3, E2)."""
+        self._harvest.lost = lost
+        await self._ended(label, str(lost), chunk)
 
     async def _ended(self, label: str, why: str | None, chunk: Chunk | None) -> None:
         """An item has ended, well without a `why`; the overview is the one that is no chunk."""

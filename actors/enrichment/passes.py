@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from actors.enrichment.attempts import Attempts, Patience, attempt
 from actors.enrichment.checkpoints import Checkpoint, Checkpoints, checkpoint_of, pass_key
 from actors.enrichment.cleaning import storable
-from actors.enrichment.questions import Answer, Answered, GivenUp, Question, TokensSpent, TooLarge
+from actors.enrichment.questions import Answer, Answered, GivenUp, ModelLost, Question, TokensSpent, TooLarge
 from base import clock, logs
 from base.errors import Stop, Transient
 from broker.step import Work
@@ -27,6 +27,9 @@ _log = logs.get(__name__)
 
 #: While a call waits for a free completion slot, the run's progress moves this often.
 PULSE = timedelta(seconds=15)
+
+#: Passes in a row without a connection after which a model that answered before is given up.
+UNREACHED_IN_A_ROW = 3
 
 _SEPARATOR = "\n\n"
 
@@ -46,6 +49,9 @@ class Passes:
     def __post_init__(self) -> None:
         self._pulsed = clock.monotonic()
         self._pulse: asyncio.Task[None] | None = None
+        #: Passes in a row that did not reach the model, and how many are borne: one, until something has answered.
+        self._unreached = 0
+        self._borne = 1
         #: Passes that were cut, and what they cost.
         self._cut: list[tuple[Pass, Usage]] = []
         #: Literal codes the model's client warned of, in order.
@@ -56,11 +62,12 @@ class Passes:
 
         Raises:
             TokensSpent: the brake holds; nothing was asked.
-            RefusingModel: the model refuses every prompt; the pass is logged.
+            ModelLost: the model refuses every prompt, or can't be reached; the pass is logged.
         """
         key = self.key(question)
         recalled = self._recall(question, key)
         if recalled is not None:
+            self._borne = UNREACHED_IN_A_ROW
             return recalled
         await self.work.pass_boundary()
         if self.limit is not None and self.usage.total_tokens >= self.limit:
@@ -70,7 +77,7 @@ class Passes:
             ended = await attempt(self.model, question, self.patience, tried, self._on_wait)
         except RefusingModel as refusal:
             await self._keep(question, key, tried, began, GivenUp(str(refusal)))
-            raise
+            raise ModelLost(str(refusal), reason=refusal.reason) from None
         except asyncio.CancelledError:
             self._note_cut(question, key, tried, began)
             raise
@@ -78,7 +85,17 @@ class Passes:
             await self._pulse
         self.warnings |= dict.fromkeys(tried.warnings)
         await self._keep(question, key, tried, began, ended)
+        self._reached(ended)
         return Answered(key, ended.answer) if isinstance(ended, Answered) else ended
+
+    def _reached(self, ended: Answered[Answer] | TooLarge | GivenUp) -> None:
+        """Go on, unless the passes to come can't be expected to reach the model either."""
+        if not isinstance(ended, GivenUp) or not ended.unreached:
+            self._unreached, self._borne = 0, UNREACHED_IN_A_ROW
+            return
+        self._unreached += 1
+        if self._unreached >= self._borne:
+            raise ModelLost(ended.why, reason="model_unreachable")
 
     def key(self, question: Question[Answer]) -> str:
         """The identity of a pass: what its checkpoint is known by."""
@@ -206,5 +223,5 @@ def _logged(ended: Answered[Answer] | TooLarge | GivenUp, checkpoint: Checkpoint
     if isinstance(ended, Answered):
         return "completed", None
     if checkpoint is not None and checkpoint.split_into is not None:
-        return "split", f"{ended.why} It is asked in parts."
+        return "split", "The prompt or its answer is too long for this model. It is asked in parts."
     return "failed", ended.why

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
+from base.errors import Permanent
 from clients.llm.model import Ask
 from schema.enrichment.passes import Kind
 
@@ -48,14 +49,22 @@ class TooLarge:
     @property
     def why(self) -> str:
         """What became of a question that has no parts."""
-        return "The prompt or its answer is too long for this model."
+        return (
+            "The prompt or its answer is too long for this model: raise LONGHAUL_LLM__MAX_COMPLETION_TOKENS, or take "
+            "a model with a larger context."
+        )
 
 
 @dataclass(frozen=True)
 class GivenUp:
-    """No answer will come; a sentence says why."""
+    """No answer will come; a sentence says why. `unreached`: not even the model's API was met."""
 
     why: str
+    unreached: bool = False
+
+
+class ModelLost(Permanent):
+    """No prompt of this run will be answered until somebody acts: nothing more is asked (D3)."""
 
 
 class TokensSpent(Exception):

@@ -40,7 +40,7 @@ class RunView:
     total_tokens: int
     #: Some of the tokens are our estimate, not the provider's count.
     usage_estimated: bool
-    #: Texts applied by target, and `not_asked`, `unanswered`; empty until the run ends.
+    #: Texts applied by target, and `not_asked`, `unanswered`, `failed`, `stopped`; empty until the run ends.
     counts: Mapping[str, int]
     warnings: tuple[RunWarning, ...]
     current: str

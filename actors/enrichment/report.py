@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from actors.enrichment.answers import ChunkAnswer
-from actors.enrichment.execution import Harvest
+from actors.enrichment.harvest import Harvest, Missing
 from actors.enrichment.merger import Renamed
 from actors.enrichment.plan import Plan
+from actors.enrichment.verdict import Failed, Verdict
+from base.terminal.words import count
 from clients.llm.model import PROMPT_TRUNCATED
 from schema.enrichment.payloads import RunWarning, Target
 
@@ -17,37 +19,63 @@ _MODEL_WARNINGS = {
 }
 
 
-def warnings(harvest: Harvest, renamed: Sequence[Renamed], model_warnings: Sequence[str]) -> tuple[RunWarning, ...]:
-    """What the items of a run gave reason to say."""
+def warnings(
+    harvest: Harvest, missing: Missing, end: Verdict, renamed: Sequence[Renamed], model_warnings: Sequence[str]
+) -> tuple[RunWarning, ...]:
+    """What the items of a run gave reason to say, beside what the error of a failed run says already."""
+    error = end.sentence if isinstance(end, Failed) else ""
     return tuple(
         RunWarning(code=code, text=text)
-        for code, text in (*_failed(harvest), *_cut_short(harvest), *_left_out(harvest), *_renamed(renamed))
+        for code, text in (
+            *_failed(harvest, error),
+            *_lost(harvest, missing, error),
+            *_limited(harvest, missing, error),
+            *_left_out(harvest),
+            *_renamed(renamed),
+        )
     ) + tuple(
         RunWarning(code=code, text=_MODEL_WARNINGS.get(code, f"The model's client says: {code}."))
         for code in model_warnings
     )
 
 
-def counts(applied: Mapping[Target, int], unchanged: int, harvest: Harvest, plan: Plan) -> dict[str, int]:
-    """Texts applied by target, how many of these stood there already, and what was not asked or not answered; zeros are
-    left out.
+def counts(
+    applied: Mapping[Target, int], unchanged: int, harvest: Harvest, missing: Missing, plan: Plan
+) -> dict[str, int]:
+    """Texts applied by target, how many of these stood there already, and what has none: beyond the caps, twice not
+    answered, failed, or not asked because the run stopped; zeros are left out.
     """
     found: dict[str, int] = dict(applied.items())
     found |= {"unchanged": unchanged, "not_asked": plan.not_asked, "unanswered": harvest.unanswered}
+    found |= {"failed": missing.failed, "stopped": missing.stopped}
     return {name: number for name, number in found.items() if number}
 
 
-def _failed(harvest: Harvest) -> Iterator[tuple[str, str]]:
+def _failed(harvest: Harvest, error: str) -> Iterator[tuple[str, str]]:
+    """One for each item that failed, but for the reason that is told anyway."""
+    lost = str(harvest.lost or "")
     for label, why in harvest.failures.items():
-        yield "item_failed", f"{label}: {why}"
+        if why != lost and not (error and why in error):
+            yield "item_failed", f"{label}: {why}"
 
 
-def _cut_short(harvest: Harvest) -> Iterator[tuple[str, str]]:
-    if harvest.stopped:
-        items = f"{harvest.stopped} items were not asked to their end"
-        yield "token_limit_reached", f"The token limit was reached: {items}. --only-missing goes on there."
-    if harvest.refusal is not None:
-        yield "model_refusing", f"The model stopped answering during the run: {harvest.refusal}"
+def _lost(harvest: Harvest, missing: Missing, error: str) -> Iterator[tuple[str, str]]:
+    """The reason once, whatever number of items failed for it."""
+    if harvest.lost is None or str(harvest.lost) in error:
+        return
+    failed = [label.partition(":")[0] for label, why in harvest.failures.items() if why == str(harvest.lost)]
+    rest = f"Not asked after that: {_things(missing)}. " if missing.stopped else ""
+    yield harvest.lost.reason, f"{', '.join(failed)}: {harvest.lost} {rest}--only-missing goes on with the rest."
+
+
+def _limited(harvest: Harvest, missing: Missing, error: str) -> Iterator[tuple[str, str]]:
+    if harvest.stopped and "--max-tokens" not in error:
+        left = _things(missing) if missing.stopped else "the mapping itself"
+        yield "token_limit_reached", f"The token limit was reached. Not asked: {left}. --only-missing goes on there."
+
+
+def _things(missing: Missing) -> str:
+    return f"{count(missing.stopped)} of the endpoints and fields"
 
 
 def _left_out(harvest: Harvest) -> Iterator[tuple[str, str]]:

@@ -17,8 +17,9 @@ from actors.enrichment.checkpoints import Checkpoints
 from actors.enrichment.chunks import ChunkAsker
 from actors.enrichment.context import Context
 from actors.enrichment.ending import release
-from actors.enrichment.execution import Execution, Harvest
+from actors.enrichment.execution import Execution
 from actors.enrichment.glossary import Glossary
+from actors.enrichment.harvest import Harvest
 from actors.enrichment.merger import Renamed
 from actors.enrichment.passes import Passes
 from actors.enrichment.plan import Plan
@@ -129,10 +130,10 @@ class _Enrichment:
         harvest = await self._execute(made, prompts, glossary)
         draft, renamed = await asyncio.to_thread(self._draft, harvest, everything, glossary)
         warnings += made.warnings
-        warnings += report.warnings(harvest, renamed, tuple(self._passes.warnings))
-        end = verdict(made, harvest, draft)
+        end, missing = verdict(made, harvest, draft), harvest.missing(made.chunks)
+        warnings += report.warnings(harvest, missing, end, renamed, tuple(self._passes.warnings))
         applied, unchanged = ({}, 0) if isinstance(end, Failed) else (draft.counts, draft.unchanged)
-        counts = report.counts(applied, unchanged, harvest, made)
+        counts = report.counts(applied, unchanged, harvest, missing, made)
 
         def conclude(connection: Connection) -> None:
             runs.conclude(connection, self._context.run.id, counts=counts, warnings=warnings)

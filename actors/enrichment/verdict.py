@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from actors.enrichment.apply import Draft
-from actors.enrichment.execution import Harvest
+from actors.enrichment.harvest import Harvest
 from actors.enrichment.plan import OVERVIEW, Plan
 
 NOTHING_TO_APPLY = "nothing_to_apply"
@@ -33,14 +33,14 @@ Verdict = Applied | Partial | Failed
 def verdict(made: Plan, harvest: Harvest, draft: Draft) -> Verdict:
     """The end of a run.
 
-    It fails where none of its chunks brought anything because they failed or the model refused, whatever the overview
+    It fails where none of its chunks brought anything because they failed or the model was lost, whatever the overview
     or the user's own glossary say; where it has no chunks, the overview stands for them. It fails too where nothing is
     left to apply. What the token limit keeps from being asked is missing, not failed.
     """
     if not _brought_anything(made, harvest) and (cause := _cause(made, harvest)):
         return cause
     if not draft:
-        return _refused(harvest) or Failed(NOTHING_TO_APPLY, _nothing(made, harvest))
+        return _lost(harvest) or Failed(NOTHING_TO_APPLY, _nothing(made, harvest))
     return Applied() if harvest.is_whole else Partial()
 
 
@@ -50,25 +50,23 @@ def _brought_anything(made: Plan, harvest: Harvest) -> bool:
 
 def _cause(made: Plan, harvest: Harvest) -> Failed | None:
     """Why the items that count brought nothing; None where they did not fail."""
-    if harvest.refusal is not None:
-        return _refused(harvest)
+    if harvest.lost is not None:
+        return _lost(harvest)
     counting = [label for label in harvest.failures if not made.chunks or label != OVERVIEW]
     if not counting:
         return None
-    label = counting[0]
-    return Failed(
-        "all_chunks_failed", f"Nothing was answered; all that was asked failed. {label}: {harvest.failures[label]}"
-    )
+    # No label before the reason: what to do stands at its end, and a job keeps so many characters only.
+    why = harvest.failures[counting[0]]
+    return Failed("all_chunks_failed", f"Nothing was answered; all that was asked failed. {why}")
 
 
-def _refused(harvest: Harvest) -> Failed | None:
-    refusal = harvest.refusal
-    return None if refusal is None else Failed(refusal.reason, str(refusal))
+def _lost(harvest: Harvest) -> Failed | None:
+    return None if harvest.lost is None else Failed(harvest.lost.reason, str(harvest.lost))
 
 
 def _nothing(made: Plan, harvest: Harvest) -> str:
     if harvest.stopped:
-        return "The run's token limit was reached before anything was answered. Raise it."
+        return "The run's token limit was reached before anything was answered. Raise --max-tokens."
     if not made.items:
         return "There is nothing to ask: everything the targets name has a text already."
     return "Nothing is left to apply: the model suggested no usable text for the requested targets."

@@ -2,12 +2,14 @@
 
     ModelFailure              what every one of them carries: the usage of the failed call (D6)
     ├── Unavailable           Transient: ask again, after `retry_after` if it is set
+    │   └── Unreachable       no API was met at the address: if that lasts, no prompt will be answered
     ├── TooLong               the prompt exceeds the model's context: split it, never resend it
     ├── Rejected              this prompt is refused: give this pass up, go on with the others
     │   └── Filtered          by the provider's content filter
     └── RefusingModel         every prompt would be refused: end the run after the first
 
-Messages are one sentence for a person. They never quote the server, whose text may repeat the prompt or the key.
+Messages are one sentence for a person: what happened, and what to do. They never quote the server, whose text may
+repeat the prompt or the key.
 """
 
 from datetime import timedelta
@@ -28,6 +30,10 @@ class Unavailable(ModelFailure, Transient):
     def __init__(self, message: str, *, usage: Usage = NOTHING, retry_after: timedelta | None = None) -> None:
         super().__init__(message, retry_after=retry_after)
         self.usage = usage
+
+
+class Unreachable(Unavailable):
+    """Nobody listens at the address, or somebody who is no model's API: that is the same for every prompt."""
 
 
 class TooLong(ModelFailure, Permanent):

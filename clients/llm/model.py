@@ -21,6 +21,7 @@ class Ask:
     """One question. `schema` is the JSON schema of the answer; `temperature` None leaves it to the model.
 
     `facts` is the part of the messages that is data, once more as data: for a model that reads no prose.
+    `enforced`: the server is asked to enforce the schema. Without, the messages alone say what form the answer has.
     """
 
     messages: tuple[Message, ...]
@@ -29,6 +30,7 @@ class Ask:
     max_completion_tokens: int
     temperature: float | None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    enforced: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class LanguageModel(Protocol):
 
         Raises:
             Unavailable: trying again may help; `retry_after` is the provider's wish.
+            Unreachable: so it may, but what was met at the address is no API.
             TooLong: the prompt does not fit the model's context; a smaller one may.
             Rejected, Filtered: this prompt is not answered, others may be.
             RefusingModel: no prompt will be answered until somebody acts.

@@ -11,7 +11,6 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import certifi
 import httpx
@@ -20,18 +19,24 @@ from pydantic import SecretStr
 from base import logs
 from base.errors import Misconfigured
 from clients.llm import slots
-from clients.llm.errors import ModelFailure, Unavailable
+from clients.llm.errors import ModelFailure, Unavailable, Unreachable
 from clients.llm.model import PROMPT_TRUNCATED, Ask, Completion
 from clients.llm.usage import prompt_was_truncated
 from clients.llm.wire import ladder
 from clients.llm.wire.call import Call
 from clients.llm.wire.dialect import Dialect
-from clients.llm.wire.exchange import ServerRefusal, Unusable, exchange
+from clients.llm.wire.exchange import NoApi, ServerRefusal, Unusable, exchange
 from clients.llm.wire.ladder import Step
 from clients.llm.wire.refusals import failure_of
 from clients.llm.wire.transcript import Transcript
 
 log = logs.get(__name__)
+
+_CHECK_ADDRESS = "check LONGHAUL_LLM__BASE_URL, which ends before /chat/completions"
+_MORE_TIME = (
+    "raise LONGHAUL_SEMANTIC_ENRICHMENT__TIMEOUT_SECONDS, or ask for less at a time with "
+    "LONGHAUL_SEMANTIC_ENRICHMENT__CHUNK_SIZE_OPERATIONS"
+)
 
 
 class OpenAIModel:
@@ -118,41 +123,37 @@ class OpenAIModel:
                 return await self._answer(call)
         except ServerRefusal as refusal:
             return failure_of(refusal.error, host=self.provider, model=self.name, with_key=self._with_key)
+        except NoApi as other:
+            return Unreachable(f"{self.provider} {other}: {_CHECK_ADDRESS}.")
         except Unusable as unusable:
-            return Unavailable(f"{self.provider} {unusable}.")
+            return Unavailable(f"{self.provider} {unusable}. Try again; its log may say why.")
         except httpx.HTTPError as error:
-            return Unavailable(_sentence(error, self.provider))
+            return _broken(error, self.provider)
         except TimeoutError:
             if call.transcript is None:
                 call.accepted()  # a server that takes this long has read the prompt
-            return Unavailable(f"{self.provider} did not finish an answer within {self._timeout:g} s.")
+            return Unavailable(f"{self.provider} did not finish an answer within {self._timeout:g} s: {_MORE_TIME}.")
 
     async def _answer(self, call: Call) -> Transcript:
-        """Ask in one dialect after another until one suits the model."""
+        """Ask in one dialect after another until the server refuses none of its parameters."""
         dialect = ladder.known(self._base_url, self.name)
-        hopes: dict[str, Any] = {}
         while isinstance(outcome := await self._ask_in(dialect, call), Step):
             call.settle()
             changes = dialect.changes_to(outcome.dialect)
             log.info("request adapted to the model", provider=self.provider, model=self.name, changes=changes)
-            if outcome.remember == "now":
+            if outcome.remember:
                 ladder.learn(self._base_url, self.name, changes)
-            elif outcome.remember == "if it helps":
-                hopes |= changes
             dialect = outcome.dialect
-        if hopes and not outcome.empty:
-            ladder.learn(self._base_url, self.name, hopes)
         return outcome
 
     async def _ask_in(self, dialect: Dialect, call: Call) -> Transcript | Step:
-        """One request: its answer, or the step down that the server's reaction asks for."""
+        """One request: its answer, or the step down that the server's refusal asks for."""
         try:
-            transcript = await exchange(self._http, self._url, dialect.body(self.name, call.ask), call)
+            return await exchange(self._http, self._url, dialect.body(self.name, call.ask), call)
         except ServerRefusal as refusal:
-            if step := ladder.after_error(dialect, refusal.error):
+            if step := ladder.after_refusal(dialect, refusal.error):
                 return step
             raise
-        return ladder.after_answer(dialect, transcript) or transcript
 
     def _completion(self, answer: Transcript, call: Call) -> Completion:
         truncated = prompt_was_truncated(call.ask, answer.usage(call.ask))
@@ -190,11 +191,15 @@ def _trusted() -> ssl.SSLContext:
     return context
 
 
-def _sentence(error: httpx.HTTPError, host: str) -> str:
+def _broken(error: httpx.HTTPError, host: str) -> Unavailable:
+    if isinstance(error, httpx.ProxyError):
+        return Unreachable(f"The proxy lets no call to {host} through: check LONGHAUL_LLM__PROXY.")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         detail = str(error)[:120] or "no reaction"
-        return f"{host} can't be reached ({detail}): is it running, and is LONGHAUL_LLM__BASE_URL right?"
-    return f"The connection to {host} broke ({type(error).__name__})."
+        return Unreachable(f"{host} can't be reached ({detail}): is it running, and is LONGHAUL_LLM__BASE_URL right?")
+    return Unavailable(
+        f"The connection to {host} broke before the answer was complete. Try again; its log may say why."
+    )
 
 
 def _proxy(url: SecretStr | None) -> httpx.Proxy | None:

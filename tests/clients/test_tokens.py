@@ -58,7 +58,7 @@ def test_reported_tokens_are_the_servers(counting_words: LlmServer) -> None:
     replies: list[Reply] = [throttled("0"), Answer(LONG), overloaded(), unstreamed(LONG), too_long(), unauthorized()]
     counting_words.then(*replies, refusing("temperature", then=Answer()), Answer(LONG), empty(), empty(), Answer(LONG))
 
-    usage = spent(counting_words, 8)
+    usage = spent(counting_words, 10)
 
     assert len(counting_words.requests) == 11
     assert (usage.input_tokens, usage.output_tokens) == totals(counting_words)

@@ -100,7 +100,7 @@ def test_after_the_last_retry_it_is_given_up(waits: list[float]) -> None:
 def test_a_longer_wait_than_is_obeyed_fails_at_once(waits: list[float]) -> None:
     ended, tried, _ = ask(busy(121), GOOD)
     assert isinstance(ended, GivenUp)
-    assert "121 s" in ended.why
+    assert "121 s, and LONGHAUL_LLM__RETRY_AFTER_CAP allows 120 s" in ended.why
     assert (tried.count, waits) == (1, [])
 
 
@@ -108,7 +108,10 @@ def test_prose_is_asked_again_only_where_that_is_wanted(waits: list[float]) -> N
     assert isinstance(ask(PROSE, GOOD)[0], Answered)
     stubborn = Patience(retries=2, delay=timedelta(0), longest=timedelta(0), on_invalid_json=False)
     ended, tried, left = ask(PROSE, GOOD, patience=stubborn)
-    assert ended == GivenUp("The model's answer can't be used: the answer is no JSON object.")
+    assert ended == GivenUp(
+        "The model's answer can't be used: it is no JSON object. Ask again with --only-missing, or ask another model "
+        "with --model."
+    )
     assert (tried.count, left) == (1, 1)
     assert tried.raw_output == PROSE.text
 

@@ -81,7 +81,8 @@ def test_the_token_limit_stops_at_a_pass_boundary_with_a_partial_result(bench: B
     assert (run.state, run.reason, run.processed_items, run.total_items) == ("Completed", "partial", 1, 5)
     assert [one.code for one in run.warnings] == ["token_limit_reached"]
     assert len(model.requests) == 1
-    assert run.counts == {"mapping_name": 1, "mapping_description": 1}
+    assert run.counts == {"mapping_name": 1, "mapping_description": 1, "stopped": 36}
+    assert "36 of the endpoints and fields" in run.warnings[0].text
 
 
 def test_only_missing_asks_what_the_first_run_left_and_then_nothing(bench: Bench, model: LlmServer) -> None:

@@ -5,14 +5,14 @@ import pytest
 from actors.enrichment.answers import ChunkAnswer, MappingAnswer
 from actors.enrichment.apply import Draft
 from actors.enrichment.chunks import ChunkOutcome
-from actors.enrichment.execution import Harvest
+from actors.enrichment.harvest import Harvest
 from actors.enrichment.plan import OVERVIEW, Plan
 from actors.enrichment.planner import Chunk
+from actors.enrichment.questions import ModelLost
 from actors.enrichment.verdict import Applied, Failed, Partial, verdict
-from clients.llm.errors import RefusingModel
 from schema.enrichment.content import MappingContent
 
-#: What was answered, failed, was stopped by the token limit, or met a model that refuses; `-` was not planned.
+#: What was answered, failed, was stopped by the token limit, or lost the model; `-` was not planned.
 CASES = [
     # overview   chunks                 draft  end
     ("answered", "answered", True, Applied()),
@@ -54,7 +54,7 @@ def made_and_harvest(overview: str, chunks: list[str]) -> tuple[Plan, Harvest]:
             for chunk, end in zip(planned, chunks, strict=True)
         },
         stopped=sum(end == "stopped" for end in items.values()),
-        refusal=RefusingModel("No key.") if "refused" in items.values() else None,
+        lost=ModelLost("No key.", reason="model_refusing") if "refused" in items.values() else None,
     )
     return Plan(overview != "-", planned, 0, ()), harvest
 
@@ -71,4 +71,4 @@ def test_a_failure_is_told_by_the_first_chunk_that_failed() -> None:
     made, harvest = made_and_harvest("failed", ["failed", "failed"])
     end = verdict(made, harvest, Draft(MappingContent(), {}, 0))
     assert isinstance(end, Failed)
-    assert end.sentence == "Nothing was answered; all that was asked failed. chunk 1: : It failed."
+    assert end.sentence == "Nothing was answered; all that was asked failed. It failed."

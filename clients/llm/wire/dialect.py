@@ -37,7 +37,7 @@ class Dialect:
             body[self.limit] = ask.max_completion_tokens
         if self.temperature and ask.temperature is not None:
             body["temperature"] = ask.temperature
-        if self.response_format is not None:
+        if self.response_format is not None and ask.enforced:
             body["response_format"] = _response_format(self.response_format, ask)
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 

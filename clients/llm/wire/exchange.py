@@ -21,8 +21,6 @@ LINGER_SECONDS = 3.0
 _LARGEST_ANSWER_BYTES = 64_000_000
 _LARGEST_ERROR_BYTES = 100_000
 
-_CHECK_ADDRESS = "check LONGHAUL_LLM__BASE_URL, which ends before /chat/completions"
-
 
 class ServerRefusal(Exception):
     """The server answered with an error instead of an answer, or inside one."""
@@ -36,13 +34,17 @@ class Unusable(Exception):
     """What came is no answer. The text is the end of a sentence that starts with the host's name."""
 
 
+class NoApi(Unusable):
+    """What came is nothing that the API of a model sends."""
+
+
 async def exchange(http: httpx.AsyncClient, url: httpx.URL, body: bytes, call: Call) -> Transcript:
     """Send the request and read the answer to its end.
 
     Leaving early, by an error or a cancellation, closes the connection: that is what stops the provider (D1).
 
     Raises:
-        ServerRefusal, Unusable, httpx.HTTPError: what has come until then is in `call.transcript`.
+        ServerRefusal, Unusable, NoApi, httpx.HTTPError: what has come until then is in `call.transcript`.
     """
     async with http.stream("POST", url, content=body) as response:
         if response.status_code != HTTPStatus.OK:
@@ -50,7 +52,7 @@ async def exchange(http: httpx.AsyncClient, url: httpx.URL, body: bytes, call: C
             raise ServerRefusal(from_response(response.status_code, dict(response.headers), refusal))
         kind = response.headers.get("content-type", "")
         if "html" in kind:
-            raise Unusable(f"answers with a web page: {_CHECK_ADDRESS}")
+            raise NoApi("answers with a web page")
         transcript = call.accepted()
         if "application/json" in kind:
             await _read_whole(response, call, transcript)
@@ -64,7 +66,7 @@ async def exchange(http: httpx.AsyncClient, url: httpx.URL, body: bytes, call: C
 async def _read_whole(response: httpx.Response, call: Call, transcript: Transcript) -> None:
     _take((await _at_most(_LARGEST_ANSWER_BYTES, response)).decode("utf-8", "replace"), call, transcript)
     if not transcript.has_choices:
-        raise Unusable(f"answers something that is no completion: {_CHECK_ADDRESS}")
+        raise NoApi("answers something that is no completion")
     transcript.done = True
 
 

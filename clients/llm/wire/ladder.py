@@ -5,18 +5,18 @@
     temperature       sent -> none
     stream_options    sent -> none
 
-What was learned is kept per base URL and model for the life of the process.
+A step down is taken on a refusal that names the parameter and on nothing else. It is no attempt: the refused request
+cost nothing. What was learned is kept per base URL and model for the life of the process.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from clients.llm.wire.dialect import Dialect, Parameter
 from clients.llm.wire.refusals import is_too_long
 from clients.llm.wire.server_error import ServerError
-from clients.llm.wire.transcript import Transcript
 
 _REFUSED = (400, 422)
 #: llama-cpp-python answers so to a `response_format` it does not know: as deterministic as any 400.
@@ -31,32 +31,21 @@ class Step:
     """The next dialect to try in a call, and whether other calls should start with it."""
 
     dialect: Dialect
-    remember: Literal["now", "if it helps", "never"]
+    remember: bool
 
 
-def after_error(dialect: Dialect, error: ServerError) -> Step | None:
+def after_refusal(dialect: Dialect, error: ServerError) -> Step | None:
     """The step down that a refusal asks for; None when nothing that was sent is its reason."""
     if dialect.limit and is_too_long(error) and _ANSWER_WORDS.search(error.text):
         # The prompt may fit, only not beside an answer of that length. A shorter prompt may have both.
-        return Step(replace(dialect, limit=None), remember="never")
+        return Step(replace(dialect, limit=None), remember=False)
     named = [
         (position, parameter)
         for parameter, words in _words_of(dialect).items()
         if (position := error.position_of(words)) is not None
         and (error.status in _REFUSED or (parameter == "response_format" and error.status == _REFUSED_TOO))
     ]
-    return Step(dialect.without(min(named)[1]), remember="now") if named else None
-
-
-def after_answer(dialect: Dialect, transcript: Transcript) -> Step | None:
-    """The step down that an unusable answer asks for; None when it is to be taken as it is."""
-    if dialect.response_format is None:
-        return None
-    if transcript.loops:
-        return Step(replace(dialect, response_format=None), remember="never")
-    if transcript.empty:
-        return Step(dialect.without("response_format"), remember="if it helps")
-    return None
+    return Step(dialect.without(min(named)[1]), remember=True) if named else None
 
 
 def _words_of(dialect: Dialect) -> dict[Parameter, re.Pattern[str]]:

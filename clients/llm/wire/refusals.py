@@ -29,7 +29,7 @@ _REMEDIES = {
     405: "{host} takes no completions at this address: check LONGHAUL_LLM__BASE_URL, which ends before "
     "/chat/completions",
 }
-_NO_KEY = "{host} asks for a key: set LONGHAUL_LLM__API_KEY"
+_NO_KEY = "{host} wants to be given a key; set LONGHAUL_LLM__API_KEY"
 _REDIRECT = "{host} redirects, and a key is not carried elsewhere: set LONGHAUL_LLM__BASE_URL to the final address"
 
 
@@ -46,11 +46,17 @@ def failure_of(error: ServerError, *, host: str, model: str, with_key: bool) -> 
     if remedy := _remedy(error, with_key=with_key):
         return RefusingModel(f"{remedy.format(host=host, model=model)} ({label}).")
     if error.codes & _FILTER:
-        return Filtered(f"The content filter of {host} stopped a prompt ({label}).")
+        return Filtered(
+            f"The content filter of {host} stopped a prompt ({label}): another LONGHAUL_LLM__MODEL may take it."
+        )
     if is_too_long(error):
-        return TooLong(f"A prompt does not fit the context of {model} at {host} ({label}).")
+        return TooLong(
+            f"A prompt does not fit the context of {model} at {host} ({label}): lower "
+            "LONGHAUL_SEMANTIC_ENRICHMENT__MAX_PROMPT_CHARACTERS, or set another LONGHAUL_LLM__MODEL."
+        )
     if _worth_repeating(error):
-        return Unavailable(f"{host} can't answer now ({label}).", retry_after=retry_after(error.headers, now()))
+        wait = retry_after(error.headers, now())
+        return Unavailable(f"{host} can't answer now ({label}): {_later(error)}.", retry_after=wait)
     return Rejected(f"{host} does not accept a request to {model} ({label}): its log may say why.")
 
 
@@ -62,6 +68,12 @@ def _remedy(error: ServerError, *, with_key: bool) -> str | None:
     if error.status == HTTPStatus.UNAUTHORIZED and not with_key:
         return _NO_KEY
     return _REDIRECT if error.status in range(300, 400) else _REMEDIES.get(error.status)
+
+
+def _later(error: ServerError) -> str:
+    if error.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return "try again later, or ask for less at once with LONGHAUL_LLM__MAX_CONCURRENT_COMPLETIONS"
+    return "try again later; its log may say why"
 
 
 def _worth_repeating(error: ServerError) -> bool:

@@ -70,15 +70,10 @@ class Transcript:
 
     @property
     def finish(self) -> Finish:
-        """How the answer ended. A reason unknown to us counts as `stop`: reading the text will tell."""
+        """How the answer ended. What is neither filtered nor cut counts as `stop`: reading the text will tell."""
         if self._refusal or self._finish == "content_filter":
             return "filtered"
-        return "length" if self._finish in ("length", "max_tokens") or self.loops else "stop"
-
-    @property
-    def empty(self) -> bool:
-        """A proper end with no text before it."""
-        return self.finish == "stop" and not self.text.strip()
+        return "length" if self._finish in ("length", "max_tokens") and not self.loops else "stop"
 
     def usage(self, ask: Ask) -> Usage:
         """What it cost up to here; reported only if the server got that far."""
