@@ -36,5 +36,5 @@ async def probe(model: LanguageModel, *, seconds: float = 30) -> Probe:
     except ModelFailure as failure:
         return Probe("unavailable", str(failure))
     except TimeoutError:
-        return Probe("unavailable", f"{model.provider} did not answer within {seconds:g} s.")
+        return Probe("unavailable", f"{model.provider} did not answer within {seconds:g} s: is it still loading?")
     return Probe("answers", f"{model.name} at {model.provider} answers.")
