@@ -1,12 +1,12 @@
 """`./longhaul`: which Python it takes, what it installs, and how it repairs what went wrong."""
 
 import os
+import resource
 import shutil
 import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -65,12 +65,17 @@ def test_it_may_be_a_link_on_somebodys_path(installed: Clone, tmp_path: Path) ->
 
 
 def test_an_installed_one_adds_little_to_the_start(installed: Clone) -> None:
+    def spent() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
     def seconds(*command: str) -> float:
+        """Of the processors' time: on a busy machine the wall's tells of the others."""
         took = []
         for _ in range(5):
-            began = time.perf_counter()
+            began = spent()
             subprocess.run(command, check=True, capture_output=True, cwd=installed.folder, env={"PATH": os.defpath})
-            took.append(time.perf_counter() - began)
+            took.append(spent() - began)
         return min(took)
 
     python = str(installed.venv / "bin" / "python")
