@@ -78,7 +78,10 @@ def run(arguments: Sequence[str]) -> int:
             return Exit.BROKEN_PIPE
         return leaving.code if isinstance(leaving.code, int) else Exit.DONE
     except BaseException as error:  # noqa: BLE001  the last place before the shell
-        return failures.present(error, debug=debug)
+        code = failures.present(error, debug=debug)
+        if isinstance(error, OSError):  # perhaps of stdout: what is left in it would fail once more
+            _silence_stdout()
+        return code
     return code if isinstance(code, int) else Exit.DONE
 
 

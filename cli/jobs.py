@@ -1,15 +1,14 @@
 """`jobs`: the ledger's rows, to look at. Jobs are changed by the commands of what they belong to."""
 
-from contextlib import closing
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 
 from base.clock import now
 from base.settings import load
 from base.terminal.example import command, group
+from base.terminal.identifiers import Before, JobId
 from base.terminal.output import STATE_STYLES, Column, Json, Output
 from base.terminal.words import ago, amount, local
 
@@ -46,22 +45,19 @@ def list_jobs(
     ] = None,
     key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only jobs of this key.")] = None,
     reason: Annotated[str | None, typer.Option("--reason", metavar="CODE", help="Only jobs with this reason.")] = None,
-    before: Annotated[UUID | None, typer.Option("--before", metavar="ID", help="Go on behind this job.")] = None,
+    before: Before = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most jobs shown.")] = 50,
     as_json: Json = False,
 ) -> None:
     """List jobs, the newest first."""
     from ledger.reading import list_jobs as read  # noqa: PLC0415
-    from schema.accounts import default_account  # noqa: PLC0415
-    from schema.migrate import require_current  # noqa: PLC0415
-    from schema.opening import open_database  # noqa: PLC0415
+    from schema.opening import opened_account  # noqa: PLC0415
 
     output = Output(as_json=as_json)
-    with closing(open_database(load())) as database:
-        require_current(database)
+    with opened_account(load()) as (database, account_id):
         rows = read(
             database,
-            default_account(database),
+            account_id,
             states=[one.value for one in state or ()],
             lanes=lane or (),
             tasks=task or (),
@@ -81,19 +77,16 @@ def list_jobs(
 
 
 def show_job(
-    job_id: Annotated[UUID, typer.Argument(metavar="ID", help="The job's id, as `jobs list` shows it.")],
+    job_id: JobId,
     as_json: Json = False,
 ) -> None:
     """Show one job: what it is, why it waits, what became of its attempts."""
     from ledger.reading import show_job as read  # noqa: PLC0415
-    from schema.accounts import default_account  # noqa: PLC0415
-    from schema.migrate import require_current  # noqa: PLC0415
-    from schema.opening import open_database  # noqa: PLC0415
+    from schema.opening import opened_account  # noqa: PLC0415
 
     output = Output(as_json=as_json)
-    with closing(open_database(load())) as database:
-        require_current(database)
-        detail = read(database, default_account(database), job_id)
+    with opened_account(load()) as (database, account_id):
+        detail = read(database, account_id, job_id)
     output.result(detail)
     _say(output, detail)
 

@@ -1,5 +1,9 @@
 """Which database a process works on: the one that is named, or the embedded one."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from uuid import UUID
+
 from base.settings import Settings
 from schema.engine import Database, use
 
@@ -22,3 +26,20 @@ def open_database(settings: Settings) -> Database:
         database = Database(server.url, settings.database, on_close=server.close)
     use(database)
     return database
+
+
+@contextmanager
+def opened_account(settings: Settings) -> Iterator[tuple[Database, UUID]]:
+    """The database, checked and open while the block runs, and the account that commands work in.
+
+    Raises:
+        Misconfigured: there is none, or its schema is not this version's.
+        DatabaseAway: it can't be reached.
+    """
+    # Bring the migration tool along, which a worker's steps need not.
+    from schema.accounts import default_account  # noqa: PLC0415
+    from schema.migrate import require_current  # noqa: PLC0415
+
+    with closing(open_database(settings)) as database:
+        require_current(database)
+        yield database, default_account(database)

@@ -17,6 +17,10 @@ from schema.enrichment.inventory import Field, Inventory, Operation
 from schema.enrichment.payloads import RunWarning
 
 
+class NotWritten(BadInput):
+    """The run is applied, its files are not there."""
+
+
 @dataclass(frozen=True)
 class Exported:
     """The files written, and what could not be."""
@@ -33,7 +37,8 @@ def export(database: Database, account_id: UUID, run_id: UUID, out: Path, stem: 
 
     Raises:
         NotFound: the account has no such run.
-        BadInput: the run wrote no version, or the folder can't be written.
+        BadInput: the run wrote no version.
+        NotWritten: the folder can't be written; the run is as it was.
     """
     with database.account(account_id) as connection:
         run = run_views.one(connection, run_id)
@@ -93,7 +98,7 @@ def _save(enriched: Enriched, out: Path, stem: str, run_id: UUID) -> tuple[Path,
         for path, part in unfinished.items():
             part.replace(path)
     except OSError as error:
-        raise BadInput(
+        raise NotWritten(
             f"The results can't be written to {out}: {error.strerror}. The run itself is kept: "
             f"`./longhaul runs export {run_id} --out FOLDER` writes them, without asking anything again."
         ) from error

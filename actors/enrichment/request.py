@@ -16,6 +16,7 @@ from actors.enrichment.reference import glossary_file
 from actors.enrichment.reference.text import extract
 from actors.enrichment.run import LANE, TASK
 from actors.enrichment.selecting import resolve
+from actors.enrichment.wishes import differing
 from base.errors import BadInput, Conflict, NotFound
 from base.ids import uuid7
 from base.settings import Settings
@@ -29,6 +30,7 @@ from schema.enrichment.mappings import Mapping
 from schema.enrichment.payloads import TARGETS, EnrichmentPayload, ReferenceText, Target
 from schema.enrichment.runs import Run
 from schema.enrichment.versions import Version
+from schema.ledger import reading
 
 
 @dataclass(frozen=True)
@@ -86,26 +88,23 @@ def request_run(database: Database, account_id: UUID, request: EnrichmentRequest
     """
     targets = known_targets(request.targets)
     who = _who_answers(settings, request.model)
-    texts: Texts | None = None
+    texts = read_texts(request, settings)
     while True:
-        # What takes long is done between two short transactions; a mapping that moved meanwhile is looked at again.
+        # A mapping that moved between the two transactions is looked at again.
         with database.account(account_id) as connection:
-            mapping, version = _mapping(connection, request.mapping_id)
+            version = _current_version(connection, request.mapping_id)
         selected = resolve(request.selected, version.content) if request.selected else ()
         asked = request_hash(request, targets, selected, version, who)
-        if mapping.enriching_run_id is None and texts is None:
-            texts = read_texts(request, settings)
         with database.account(account_id) as connection:
             held = mappings.held(connection, request.mapping_id)
             if held is None or held.current_version != version.number:
                 continue
-            requested = _open_run(connection, held, asked)
-            if requested is None and texts is not None:
-                payload = _payload(request, targets, selected, texts)
-                requested = _create(connection, account_id, payload, version, asked=asked, who=who)
-        if requested is not None:
-            wake(LANE, TASK)
-            return requested
+            payload = _payload(request, targets, selected, texts)
+            requested = _open_run(connection, held, asked, payload) or _create(
+                connection, account_id, payload, version, asked=asked, who=who
+            )
+        wake(LANE, TASK)
+        return requested
 
 
 def known_targets(words: Sequence[str]) -> tuple[Target, ...]:
@@ -186,16 +185,15 @@ def _payload(
     )
 
 
-def _mapping(connection: Connection, mapping_id: UUID) -> tuple[Mapping, Version]:
-    """The mapping and its current version."""
+def _current_version(connection: Connection, mapping_id: UUID) -> Version:
     mapping = mappings.by_id(connection, mapping_id)
     version = None if mapping is None else versions.by_number(connection, mapping_id, mapping.current_version)
     if mapping is None or version is None:
         raise NotFound(f"There is no mapping {mapping_id} in this account. Import its definition first.")
-    return mapping, version
+    return version
 
 
-def _open_run(connection: Connection, mapping: Mapping, asked: str) -> Requested | None:
+def _open_run(connection: Connection, mapping: Mapping, asked: str, payload: EnrichmentPayload) -> Requested | None:
     """The open run of the mapping, if it was asked for alike; no open run, no answer (E5)."""
     if mapping.enriching_run_id is None:
         return None
@@ -203,9 +201,16 @@ def _open_run(connection: Connection, mapping: Mapping, asked: str) -> Requested
     if run is not None and run.request_hash == asked:
         return Requested(run.id, run.job_id, LANE, resumed=True)
     raise Conflict(
-        f"The mapping `{mapping.name}` is being enriched with other options by run {mapping.enriching_run_id}.",
+        f"The mapping `{mapping.name}` is being enriched by run {mapping.enriching_run_id}, which was asked "
+        f"otherwise ({_difference(connection, run, payload)}).",
         open_id=str(mapping.enriching_run_id),
     )
+
+
+def _difference(connection: Connection, run: Run | None, payload: EnrichmentPayload) -> str:
+    stored = None if run is None else reading.payload(connection, run.job_id)
+    options = [] if stored is None else differing(EnrichmentPayload.model_validate(stored), payload)
+    return f"compare {', '.join(options)}" if options else "of another version of the definition, or another model"
 
 
 def _create(

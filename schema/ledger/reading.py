@@ -38,6 +38,7 @@ _COLUMNS = (
 )
 
 _BODY = text("SELECT octet_length(CAST(payload AS text)), result FROM job_bodies WHERE job_id = :job_id")
+_PAYLOAD = text("SELECT payload FROM job_bodies WHERE job_id = :job_id")
 _ATTEMPTS = text(
     "SELECT fence, attempt, worker_id, outcome, reason, error, started_at, ended_at FROM job_attempts "
     "WHERE job_id = :job_id ORDER BY ended_at, id"
@@ -136,6 +137,12 @@ def body(connection: Connection, job_id: UUID) -> tuple[int, dict[str, Any] | No
     """(length of the payload in bytes, result) of a job."""
     size, result = connection.execute(_BODY, {"job_id": job_id}).one()
     return size, result
+
+
+def payload(connection: Connection, job_id: UUID) -> dict[str, Any] | None:
+    """What the job was asked; None when it is gone."""
+    found: dict[str, Any] | None = connection.execute(_PAYLOAD, {"job_id": job_id}).scalar_one_or_none()
+    return found
 
 
 def attempts(connection: Connection, job_id: UUID) -> list[AttemptRow]:

@@ -185,7 +185,7 @@ def test_an_unreachable_model(there: _Enriched) -> None:
         env = asking(there.clone, server)
     done = longhaul("enrich", there.path, env=env, cwd=there.path.parent)
     assert done.code == Exit.FAILED, done.said
-    assert "Nothing was applied; the mapping is as it was." in done.out
+    assert "Nothing was applied; the mapping is as it was." in done.err
     assert "Traceback" not in done.said
 
 
@@ -200,7 +200,7 @@ def test_a_refusing_model_is_asked_once(there: _Enriched, reply: Reply) -> None:
         assert len(server.requests) == 1
     assert done.code == Exit.FAILED, done.said
     assert "model_refusing" in done.out
-    assert "Nothing was applied; the mapping is as it was." in done.out
+    assert "Nothing was applied; the mapping is as it was." in done.err
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_model_that_answers_nothing_usable(there: _Enriched, reply: Reply) -> 
     with LlmServer(reply) as server:
         done = longhaul("enrich", there.path, env=asking(there.clone, server), cwd=there.path.parent)
     assert done.code == Exit.FAILED, done.said
-    assert "Nothing was applied; the mapping is as it was." in done.out
+    assert "Nothing was applied; the mapping is as it was." in done.err
     assert "Traceback" not in done.said
 
 

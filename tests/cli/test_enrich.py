@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from uuid import UUID
 
+import pika
 import pytest
 
 from base.terminal.exits import Exit
@@ -158,9 +159,59 @@ def test_where_nothing_is_left_to_do_the_files_are_an_earlier_runs(clone: Clone,
     again = longhaul(*named, env=on(clone), cwd=small.parent)
     assert again.code == Exit.FAILED, again.said
     assert "nothing_to_apply" in again.out
-    assert "Nothing was applied; the mapping is as it was." in again.out
+    assert "Nothing was applied; the mapping is as it was." in again.err
     assert again.out.count("as an earlier run made it") == len(first.json["files"]) == 2
     assert mappings(clone) == before
+
+
+def test_files_that_can_not_be_written_do_not_hide_what_was_paid_for(clone: Clone, small: Path) -> None:
+    with LlmServer(enriching()) as server:
+        hold = Hold()
+        with _interrupted(clone, small, server, hold, after=1) as running:
+            (run,) = rows(clone, "SELECT id FROM enrichment_runs")
+            results = small.parent / "longhaul-out" / small.stem
+            # Room was found before the run began; since then somebody has put a folder where its files go.
+            (results / f"{small.stem}.overlay.json.{run['id'].hex}.part").mkdir(parents=True)
+            hold.open()
+            done = running.ended()
+    assert done.code == Exit.NOT_WRITTEN, done.said
+    assert "Completed" in done.out
+    assert f"{server.input_tokens:,} in" in done.out
+    assert f"./longhaul runs export {run['id']} --out FOLDER" in done.err
+    assert longhaul("runs", "export", str(run["id"]), "--out", small.parent / "b", env=on(clone)).code == Exit.DONE
+
+
+def test_beside_up_an_interrupted_command_says_that_the_run_goes_on(clone: Clone, small: Path) -> None:
+    hold = Hold()
+    with LlmServer(enriching()) as server, Running("up", env=asking(clone, server)) as up:
+        up.wait_for(lambda: rows(clone, "SELECT id FROM workers"))
+        with _interrupted(clone, small, server, hold, after=1) as running:
+            running.interrupt()
+            running.wait_for_words("Handing over")
+            hold.open()
+            stopped = running.ended()
+    assert stopped.code == Exit.INTERRUPTED, stopped.said
+    assert "A worker of its lane goes on with it, and spends" in stopped.err
+
+
+def test_without_a_model_a_language_is_said_to_have_no_effect(clone: Clone, small: Path) -> None:
+    done = longhaul("enrich", small, "--language", "German", env=on(clone), cwd=small.parent)
+    assert done.code == Exit.DONE, done.said
+    assert "--language has no effect" in done.err
+
+
+def test_a_broker_that_will_not_have_us_is_refused_before_anything_is_written(
+    clone: Clone, small: Path, rabbit: str
+) -> None:
+    with pika.BlockingConnection(pika.URLParameters(rabbit)) as connection:
+        connection.channel().queue_declare("enrichment", durable=True, arguments={"x-max-length": 7})
+    wrong = rabbit.replace("guest:guest", "guest:wrong")
+    for url, words in ((rabbit, "other arguments"), (wrong, "refused user or password")):
+        done = longhaul("enrich", small, env=on(clone, LONGHAUL_BROKER_URL=url), cwd=small.parent)
+        assert done.code == Exit.USAGE, done.said
+        assert words in done.err
+        assert len(done.err.splitlines()) == 1
+    assert mappings(clone) == []
 
 
 # Stopping and resuming.
@@ -184,7 +235,7 @@ def test_ctrl_c_leaves_the_run_open_and_the_same_command_resumes_it(clone: Clone
             stopped = running.ended()
         assert stopped.code == Exit.INTERRUPTED, stopped.said
         assert "stays open" in stopped.err
-        assert "The same command resumes it" in stopped.err
+        assert "Nobody works on it now. The same command resumes it" in stopped.err
         assert [row["status"] for row in mappings(clone)] == ["Enriching"]
         asked = len(server.requests)
         assert asked == 3
@@ -211,7 +262,9 @@ def test_a_second_ctrl_c_ends_at_once_and_the_run_is_resumed_all_the_same(clone:
             running.interrupt()
             running.wait_for_words("Handing over")
             running.interrupt()
-            assert running.ended(seconds=10).code == Exit.INTERRUPTED
+            ended = running.ended(seconds=10)
+            assert ended.code == Exit.INTERRUPTED
+            assert "Ended at once. The run stays open" in ended.err
         done = longhaul("enrich", small, "--json", env=asking(clone, server), cwd=small.parent)
         assert done.code == Exit.DONE, done.said
         assert len(server.requests) == 5, "only the pass that was cut is asked again"
@@ -232,6 +285,7 @@ def test_other_options_on_an_open_run_leave_with_4_and_both_ways_out(
         assert refused.code == Exit.IN_THE_WAY, refused.said
         assert f"./longhaul runs cancel {open_run['id']}" in refused.err
         assert "resume" in refused.err
+        assert f"compare {options[0]}" in refused.err
         assert len(refused.err.splitlines()) == 1
         canceled = longhaul("runs", "cancel", str(open_run["id"]), env=asking(clone, server))
         assert canceled.code == Exit.DONE, canceled.said
@@ -248,5 +302,5 @@ def test_a_run_canceled_while_it_is_followed(clone: Clone, small: Path) -> None:
             assert canceled.json == {"run": str(run["id"]), "answer": "accepted"}
             done = running.ended()
         assert done.code == Exit.CANCELED, done.said
-        assert "Nothing was applied; the mapping is as it was." in done.out
+        assert "Nothing was applied; the mapping is as it was." in done.err
         assert [row["status"] for row in mappings(clone)] == ["Draft"]

@@ -21,6 +21,7 @@ _OPEN = SimpleNamespace(
     total_tokens=0,
     usage_estimated=False,
     current="",
+    heartbeat_at=None,
 )
 
 

@@ -40,7 +40,7 @@ def test_nothing_answered_is_a_failure_with_its_reason_once(
     assert done.code == Exit.FAILED, done.said
     assert len(server.requests) == requests
     assert done.said.count(to_do) == 1, done.said
-    assert "Nothing was applied; the mapping is as it was." in done.out
+    assert "Nothing was applied; the mapping is as it was." in done.err
 
 
 @pytest.mark.parametrize(

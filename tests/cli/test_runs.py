@@ -29,6 +29,27 @@ def test_the_list_shows_the_run(clone: Clone, run_id: str) -> None:
     assert longhaul("runs", "list", "--state", "failed", "--json", env=on(clone)).json["runs"] == []
 
 
+def test_a_run_shows_what_it_was_asked(clone: Clone, tmp_path: Path) -> None:
+    words = ("--only-missing", "--target", "output-field-names", "--instructions", "Be brief.")
+    done = longhaul("enrich", definition(tmp_path), *words, "--json", env=on(clone), cwd=tmp_path)
+    shown = longhaul("runs", "show", done.json["run"]["id"], "--json", env=on(clone)).json
+    assert shown["asked"] == {
+        "--target": "output-field-names",
+        "--instructions": "Be brief.",
+        "--only-missing": "yes",
+    }
+    read = longhaul("runs", "show", done.json["run"]["id"], env=on(clone)).out
+    assert "--instructions  Be brief." in read
+
+
+def test_what_is_no_id_is_one_sentence() -> None:
+    for words in (("runs", "show", "nope"), ("jobs", "show", "nope"), ("runs", "list", "--before", "nope")):
+        done = longhaul(*words)
+        assert done.code == Exit.USAGE
+        assert "`nope` is no id" in done.err
+        assert len(done.err.splitlines()) == 1
+
+
 def test_a_run_shows_its_passes(clone: Clone, run_id: str) -> None:
     shown = longhaul("runs", "show", run_id, "--json", env=on(clone)).json
     assert shown["run"]["id"] == run_id

@@ -6,8 +6,9 @@ from uuid import UUID
 import pytest
 
 from actors.enrichment.commands.exits import exit_of, was_applied
-from actors.enrichment.commands.showing import show_figures
+from actors.enrichment.commands.showing import show_figures, show_outcome
 from actors.enrichment.reading import RunView
+from actors.enrichment.review import Change, Review
 from base.terminal.exits import Exit
 from base.terminal.output import Output
 from schema.enrichment.payloads import RunWarning
@@ -78,7 +79,7 @@ def test_the_figures_are_counts_tokens_and_time(capsys: pytest.CaptureFixture[st
     assert "scripted at llm.example" in said
     assert "3 of 4, 1 failed" in said
     assert "1 mapping name" in said
-    assert "2 fields unanswered, 0 not asked" in said
+    assert "2 unanswered; the same command with --only-missing goes on" in said
     assert "about 12,000 in, 480 out" in said
     assert "4 m 10 s" in said
 
@@ -86,7 +87,7 @@ def test_the_figures_are_counts_tokens_and_time(capsys: pytest.CaptureFixture[st
 def test_many_warnings_of_one_kind_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     many = tuple(RunWarning(code="chunk_failed", text=f"Chunk {n} failed.\x1b[2J") for n in range(9))
     show_figures(Output(), _run(warnings=(*many, RunWarning(code="reference_truncated", text="Cut."))))
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning")]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
     assert lines[0] == "warning  chunk_failed: Chunk 0 failed.[2J"
     assert "and 6 more" in lines[3]
     assert lines[4] == "warning  reference_truncated: Cut."
@@ -95,4 +96,27 @@ def test_many_warnings_of_one_kind_are_counted(capsys: pytest.CaptureFixture[str
 
 def test_what_went_wrong_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     show_figures(Output(), _run("Failed", "context_lost", "The mapping is gone. Import it again."))
-    assert "The mapping is gone. Import it again." in capsys.readouterr().out
+    assert "The mapping is gone. Import it again." in capsys.readouterr().err
+
+
+def test_what_stayed_as_it_was_is_not_shown_as_new(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (
+        Change("GET /orders", "query", "cstNo", "Customer Number", "Customer Number", None, "Who ordered."),
+        Change("GET /orders", "query", "totAmt", "Total Amount", None, "What it costs.", None),
+        Change("GET /orders", "query", "xyz", None, None, None, None),
+    )
+    show_outcome(Output(), _run(), Review(rows, 3, 1))
+    same, existing, nothing = capsys.readouterr().out.splitlines()[1:4]
+    assert same.count("Customer Number") == 1
+    assert "(kept)" in same
+    assert existing.count("(kept)") == 2
+    assert "(no suggestion)" not in existing
+    assert "(no suggestion)" in nothing
+
+
+def test_a_failed_run_shows_why_and_no_table_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (Change("GET /orders", "query", "xyz", None, None, None, None),)
+    show_outcome(Output(), _run("Failed", "model_refusing", "The key is refused. Set another."), Review(rows, 1, 1))
+    said = capsys.readouterr()
+    assert "(no suggestion)" not in said.out
+    assert "The key is refused." in said.err

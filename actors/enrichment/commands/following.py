@@ -10,10 +10,10 @@ from actors.enrichment.commands.interrupting import Interruption
 from actors.enrichment.reading import RunView, read_run
 from base.clock import monotonic
 from base.errors import Transient
-from base.settings import Settings
+from base.settings import Settings, load
 from base.terminal.output import Output
 from base.terminal.progress import Bar, bar
-from base.terminal.words import amount
+from base.terminal.words import amount, span
 from ledger.workers import lanes_alive
 from schema.away import DatabaseRefuses
 from schema.engine import Database
@@ -39,6 +39,10 @@ class Run:
     def look(self) -> RunView:
         """How the run is doing now."""
         return read_run(self.database, self.account_id, self.run_id)
+
+    def is_served(self) -> bool:
+        """Whether a worker of its lane is alive."""
+        return lanes_alive(self.database, self.lane, _ALIVE_WITHIN) > 0
 
 
 def follow(run: Run, settings: Settings, output: Output, interruption: Interruption) -> RunView:
@@ -88,9 +92,16 @@ def _words(run: RunView) -> str:
         parts.append("resuming")
     elif run.state == "Requested":
         parts.append("waiting for a worker")
+    elif run.heartbeat_at is not None and run.seen_at - run.heartbeat_at > _silence():
+        parts.append(f"its worker has been silent for {span(run.seen_at - run.heartbeat_at)}")
     if run.current:
         parts.append(run.current)
     return ", ".join(parts)
+
+
+def _silence() -> timedelta:
+    """Two beats missed: the worker may be gone, which is told before its run is taken back."""
+    return 2 * load().beat_interval
 
 
 class _Absence:
@@ -104,7 +115,7 @@ class _Absence:
     def notice(self, seen: RunView) -> None:
         """Count the time without a worker; a run that is being worked on has one."""
         worked_on = seen.state == "Processing" and not seen.resuming
-        if worked_on or self._lane_is_served():
+        if worked_on or self._run.is_served():
             self._since, self._said = monotonic(), False
         elif not self._said and monotonic() - self._since >= _PATIENCE.total_seconds():
             self._said = True
@@ -112,6 +123,3 @@ class _Absence:
                 f"No worker of the lane `{self._run.lane}` for {_PATIENCE.total_seconds():g} s: the run waits. "
                 f"Start one with `./longhaul worker --lane {self._run.lane}`. Ctrl-C leaves the run open."
             )
-
-    def _lane_is_served(self) -> bool:
-        return lanes_alive(self._run.database, self._run.lane, _ALIVE_WITHIN) > 0

@@ -11,6 +11,7 @@ from base.terminal.exits import Exit
 
 _SHOW_CURSOR = b"\x1b[?25h"
 _STDERR = 2
+_AT_ONCE = b"Ended at once. The run stays open; the same command resumes it.\n"
 
 
 class Interruption(AbstractContextManager["Interruption"]):
@@ -43,7 +44,6 @@ class Interruption(AbstractContextManager["Interruption"]):
         self.code = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
         if self._asked.is_set():
             # Nothing is lost: the claim is taken back as soon as anybody sees that this process is gone.
-            if os.isatty(_STDERR):
-                os.write(_STDERR, _SHOW_CURSOR + b"\n")
+            os.write(_STDERR, (_SHOW_CURSOR + b"\n" if os.isatty(_STDERR) else b"") + _AT_ONCE)
             os._exit(self.code)
         self._asked.set()

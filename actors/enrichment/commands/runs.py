@@ -1,11 +1,9 @@
 """`runs`: enrichment runs, what they did and what they cost; and how one is stopped."""
 
 import getpass
-from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 
@@ -13,13 +11,12 @@ from base.clock import now
 from base.settings import load
 from base.terminal.example import command, group
 from base.terminal.exits import Exit
+from base.terminal.identifiers import Before, RunId
 from base.terminal.output import STATE_STYLES, Column, Json, Output
 from base.terminal.words import ago, count, span
 
 if TYPE_CHECKING:
     from actors.enrichment.reading import PassView, RunView
-
-Id = Annotated[UUID, typer.Argument(metavar="ID", help="The run's id, as `runs list` shows it.")]
 
 
 class State(StrEnum):
@@ -50,21 +47,17 @@ def list_runs(
     mapping: Annotated[
         str | None, typer.Option("--mapping", metavar="ID|NAME", help="Only runs of this mapping.")
     ] = None,
-    before: Annotated[UUID | None, typer.Option("--before", metavar="ID", help="Go on behind this run.")] = None,
+    before: Before = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most runs shown.")] = 50,
     as_json: Json = False,
 ) -> None:
     """List runs, the newest first."""
     from actors.enrichment.importing import find_mapping  # noqa: PLC0415
     from actors.enrichment.reading import list_runs as read  # noqa: PLC0415
-    from schema.accounts import default_account  # noqa: PLC0415
-    from schema.migrate import require_current  # noqa: PLC0415
-    from schema.opening import open_database  # noqa: PLC0415
+    from schema.opening import opened_account  # noqa: PLC0415
 
     output = Output(as_json=as_json)
-    with closing(open_database(load())) as database:
-        require_current(database)
-        account_id = default_account(database)
+    with opened_account(load()) as (database, account_id):
         mapping_id = find_mapping(database, account_id, mapping) if mapping else None
         states = [one.value for one in state or ()]
         runs = read(database, account_id, states=states, mapping=mapping_id, before=before, limit=limit)
@@ -78,29 +71,29 @@ def list_runs(
         output.note(f"There may be more: add --before {more}")
 
 
-def show(run_id: Id, as_json: Json = False) -> None:
+def show(run_id: RunId, as_json: Json = False) -> None:
     """Show one run: state, cost, passes, warnings."""
     from actors.enrichment.commands import showing  # noqa: PLC0415
-    from actors.enrichment.reading import read_passes, read_run  # noqa: PLC0415
-    from schema.accounts import default_account  # noqa: PLC0415
-    from schema.migrate import require_current  # noqa: PLC0415
-    from schema.opening import open_database  # noqa: PLC0415
+    from actors.enrichment.reading import read_passes, read_run, read_wishes  # noqa: PLC0415
+    from schema.opening import opened_account  # noqa: PLC0415
 
     output = Output(as_json=as_json)
-    with closing(open_database(load())) as database:
-        require_current(database)
-        account_id = default_account(database)
+    with opened_account(load()) as (database, account_id):
         run = read_run(database, account_id, run_id)
         passes = read_passes(database, account_id, run_id)
-    output.result({"run": run, "passes": passes})
+        asked = read_wishes(database, account_id, run)
+    output.result({"run": run, "asked": asked, "passes": passes})
     showing.show_figures(output, run)
+    if asked:
+        output.say()
+        output.facts([(option, value) for option, value in asked.items()])
     if passes:
         output.say()
         output.table(_PASS_COLUMNS, [_pass_cells(one) for one in passes])
 
 
 def export(
-    run_id: Id,
+    run_id: RunId,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder to write to; `longhaul-out/ID` if not given.")
     ] = None,
@@ -108,14 +101,11 @@ def export(
 ) -> None:
     """Write the files of a finished run again; nothing is asked, nothing is paid."""
     from actors.enrichment.export import export as write  # noqa: PLC0415
-    from schema.accounts import default_account  # noqa: PLC0415
-    from schema.migrate import require_current  # noqa: PLC0415
-    from schema.opening import open_database  # noqa: PLC0415
+    from schema.opening import opened_account  # noqa: PLC0415
 
     output = Output(as_json=as_json)
-    with closing(open_database(load())) as database:
-        require_current(database)
-        written = write(database, default_account(database), run_id, out or Path("longhaul-out", str(run_id)))
+    with opened_account(load()) as (database, account_id):
+        written = write(database, account_id, run_id, out or Path("longhaul-out", str(run_id)))
     output.result({"run": run_id, "files": written.paths, "warnings": written.warnings})
     for warning in written.warnings:
         output.note(f"{warning.code}: {warning.text}")
@@ -123,7 +113,7 @@ def export(
         output.say(f"wrote {path}")
 
 
-def cancel(run_id: Id, as_json: Json = False) -> None:
+def cancel(run_id: RunId, as_json: Json = False) -> None:
     """Stop a run; its mapping is as it was before.
 
     Answers `accepted`, or `already_ended` and leaves with 1. An accepted cancel is final.
@@ -131,14 +121,10 @@ def cancel(run_id: Id, as_json: Json = False) -> None:
     import actors.enrichment.run  # noqa: F401, PLC0415  declares what the end of a run does to its mapping
     from actors.enrichment.reading import read_run  # noqa: PLC0415
     from ledger.ending import cancel as end  # noqa: PLC0415
-    from schema.accounts import default_account  # noqa: PLC0415
-    from schema.migrate import require_current  # noqa: PLC0415
-    from schema.opening import open_database  # noqa: PLC0415
+    from schema.opening import opened_account  # noqa: PLC0415
 
     output = Output(as_json=as_json)
-    with closing(open_database(load())) as database:
-        require_current(database)
-        account_id = default_account(database)
+    with opened_account(load()) as (database, account_id):
         run = read_run(database, account_id, run_id)
         answer = end(database, account_id, run.job_id, by=_who())
     output.result({"run": run_id, "answer": answer})
@@ -169,13 +155,15 @@ _COLUMNS = (
 
 
 def _cells(run: "RunView") -> tuple[str, ...]:
+    from actors.enrichment.commands import showing  # noqa: PLC0415
+
     return (
         str(run.id),
         run.state,
         "resuming" if run.resuming else run.reason or "",
         run.mapping_name,
         run.model,
-        f"{run.processed_items}/{run.total_items}",
+        showing.passes(run),
         count(run.total_tokens),
         ago(run.created_at, now()),
     )

@@ -53,7 +53,7 @@ def _what(change: DefinitionChange) -> str:
 
 def show_outcome(output: Output, run: RunView, review: Review) -> None:
     """Before and after, then the figures."""
-    if review.rows:
+    if review.rows and run.state != "Failed":
         output.table(_COLUMNS, [_cells(row) for row in review.rows])
         more = review.total - len(review.rows)
         if more > 0:
@@ -69,15 +69,15 @@ def show_figures(output: Output, run: RunView) -> None:
         [
             ("run", f"{run.id}, {run.state}" + (f", {run.reason}" if run.reason else "")),
             ("model", run.model if run.model == run.provider else f"{run.model} at {run.provider}"),
-            ("passes", _passes(run)),
+            ("passes", passes(run)),
             ("suggestions", _suggestions(run)),
-            ("without", _without(run)),
+            ("left out", _without(run)),
             ("tokens", _tokens(run)),
             ("took", _took(run)),
         ]
     )
     if run.error:
-        output.say(f"{plain(run.error)}")
+        output.note(plain(run.error))
     show_warnings(output, run)
 
 
@@ -88,16 +88,16 @@ def show_warnings(output: Output, run: RunView) -> None:
         by_code.setdefault(warning.code, []).append(plain(warning.text))
     for code, texts in by_code.items():
         for text in texts[:_MOST_OF_A_CODE]:
-            output.say(f"warning  {code}: {text}")
+            output.note(f"warning  {code}: {text}")
         if len(texts) > _MOST_OF_A_CODE:
             more = len(texts) - _MOST_OF_A_CODE
-            output.say(f"warning  {code}: ... and {more} more: `./longhaul runs show {run.id} --json`")
+            output.note(f"warning  {code}: ... and {more} more: `./longhaul runs show {run.id} --json`")
 
 
 def show_files(output: Output, run: RunView, paths: Sequence[Path]) -> None:
     """The paths written, last, where a terminal leaves the eye."""
     if not was_applied(run):
-        output.say("Nothing was applied; the mapping is as it was.")
+        output.note("Nothing was applied; the mapping is as it was.")
     for path in paths:
         output.say(f"wrote    {path}" if was_applied(run) else f"wrote    {path}, as an earlier run made it")
 
@@ -113,17 +113,16 @@ def show_estimate(output: Output, estimate: Estimate) -> None:
         ]
     )
     for warning in estimate.warnings:
-        output.say(f"warning  {warning.code}: {plain(warning.text)}")
+        output.note(f"warning  {warning.code}: {plain(warning.text)}")
 
 
 def _cells(row: Change) -> tuple[str, ...]:
-    name = row.name_after if row.answered else _NONE
     return (
         row.token,
         _cut(row.name_before),
-        name or _unchanged(row.name_before),
+        _after(row.name_before, row.name_after, nothing=_ABSENT if row.answered else _NONE),
         _cut(row.description_before),
-        row.description_after or _unchanged(row.description_before),
+        _after(row.description_before, row.description_after, nothing=_ABSENT),
         f"{row.endpoint}, {row.place}",
     )
 
@@ -135,18 +134,24 @@ def _cut(text: str | None) -> str:
     return short if len(short) <= _LONGEST_BEFORE else short[: _LONGEST_BEFORE - 3].rstrip() + "..."
 
 
-def _unchanged(before: str | None) -> str:
-    return _KEPT if before else _ABSENT
+def _after(before: str | None, after: str | None, *, nothing: str) -> str:
+    """The new text; a text that stayed is not repeated."""
+    if after is None or after == before:
+        return _KEPT if before else nothing
+    return after
 
 
-def _passes(run: RunView) -> str:
+def passes(run: RunView) -> str:
+    """How many of its passes ended well, and how many badly."""
     failed = f", {run.failed_items} failed" if run.failed_items else ""
     return f"{run.completed_items} of {run.total_items}{failed}"
 
 
 def _suggestions(run: RunView) -> str:
     written = [
-        f"{count(run.counts[target])} {target.replace('_', ' ')}" for target in TARGETS if run.counts.get(target)
+        amount(run.counts[target], target.replace("_", " ").removesuffix("s"))
+        for target in TARGETS
+        if run.counts.get(target)
     ]
     unchanged = run.counts.get("unchanged", 0)
     as_before = f"; {count(unchanged)} as they were" if unchanged else ""
@@ -154,8 +159,16 @@ def _suggestions(run: RunView) -> str:
 
 
 def _without(run: RunView) -> str:
-    unanswered, not_asked = run.counts.get("unanswered", 0), run.counts.get("not_asked", 0)
-    return f"{amount(unanswered, 'field')} unanswered, {count(not_asked)} not asked (beyond the caps)"
+    """What got no answer, each kind by its reason; those the run did not come to are asked by the next."""
+    kinds = {
+        "unanswered": "unanswered",
+        "failed": "in passes that failed",
+        "stopped": "not asked because the run stopped",
+        "not_asked": "beyond the caps, not asked",
+    }
+    found = [f"{count(run.counts[kind])} {words}" for kind, words in kinds.items() if run.counts.get(kind)]
+    goes_on = "; the same command with --only-missing goes on" if was_applied(run) and found else ""
+    return (", ".join(found) or "nothing") + goes_on
 
 
 def _tokens(run: RunView) -> str:
