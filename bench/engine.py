@@ -1,10 +1,12 @@
 """What the ledger costs: no-op jobs through RabbitMQ and PostgreSQL beside raw Dramatiq, and whether order holds.
 
-    python bench/engine.py [--jobs N] [--rabbitmq URL]
+    python bench/engine.py [--jobs N] [--rounds N] [--rabbitmq URL]
 
-Two worker processes of eight threads each time, everything published or inserted before their clock starts. Claim and
-completion of every job are committed to a PostgreSQL that syncs to disk. Prints a Markdown table for
-docs/benchmarks.md; exit code 1 when the ratio is below the bar, a job was not done exactly once, or order broke.
+Two worker processes of eight threads each time, everything published or inserted before their clock starts; it stops
+when all is done and no wake-up is left. The rates are the best of some rounds, raw and ours in turn: what else the
+machine does only slows. Claim and completion of every job are committed to a PostgreSQL that syncs to
+disk. Prints a Markdown table for docs/benchmarks.md; exit code 1 when the ratio to either raw Dramatiq is below the
+bar, a job was not done exactly once, or order broke.
 """
 
 import argparse
@@ -43,7 +45,7 @@ from tests.services.postgres import plain  # noqa: E402
 from tests.services.rabbit import USUAL, Server, running  # noqa: E402
 from tests.services.rabbit_management import Managed  # noqa: E402
 
-#: Jobs a second through the ledger, as a share of messages a second through Dramatiq with the same middleware.
+#: Jobs a second through the ledger, as a share of messages a second through Dramatiq alone.
 BAR = 0.12
 
 PROCESSES = 2
@@ -69,18 +71,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=20_000, help="jobs to drain (default: %(default)s)")
     parser.add_argument("--rabbitmq", default=USUAL, help="a RabbitMQ whose vhosts may be made (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="times each is measured (default: %(default)s)")
     options = parser.parse_args(arguments)
     rabbitmq = running(options.rabbitmq)
     if rabbitmq is None:
         parser.error(f"a RabbitMQ is needed on which a vhost may be made; none answers at {options.rabbitmq}")
     with servers(rabbitmq) as where:
-        plain_rate = drain_raw(where, "plain", options.jobs)
-        surrounded_rate = drain_raw(where, "surrounded", options.jobs)
-        ledger_rate, lost = drain_ledger(where, options.jobs)
-        logged_rate, lost_too = drain_ledger(where, options.jobs // 4, "INFO")
+        rounds = [a_round(where, options.jobs) for _ in range(options.rounds)]
         one_by_one, in_bulk = insertion(where)
         inversions, broken = order(where)
-    ratio = ledger_rate / surrounded_rate
+    plain_rate, surrounded_rate, ledger_rate, logged_rate = (max(rates) for rates in zip(*rounds, strict=True))
+    ratio = ledger_rate / max(plain_rate, surrounded_rate)
     print(f"| {options.jobs:,} no-op jobs, {PROCESSES} processes of {THREADS} threads | jobs/s | of (a) | of (b) |")
     print("|---|---:|---:|---:|")
     for name, measured in (
@@ -92,11 +93,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"| {name} | {measured:,.0f} | {measured / plain_rate:.2f} | {measured / surrounded_rate:.2f} |")
     print(f"| inserted one by one, each announced | {one_by_one:,.0f} | | |")
     print(f"| inserted {_INSERTED_AT_ONCE:,} at a time | {in_bulk:,.0f} | | |")
-    print(f"\nNot done exactly once: {lost + lost_too}. Ratio to (b) {ratio:.2f}, the bar is {BAR}.")
+    print(f"\nRatio to the faster one: {ratio:.2f}, the bar is {BAR}.")
     print(
         f"Order of {_ORDERED:,} jobs: {inversions} pairs began the other way round, {broken} of which did not overlap."
     )
-    return int(ratio < BAR or lost + lost_too > 0 or broken > 0)
+    return int(ratio < BAR or broken > 0)
+
+
+def a_round(where: Servers, jobs: int) -> tuple[float, float, float, float]:
+    """The four rates, one soon after the other."""
+    return (
+        drain_raw(where, "plain", jobs),
+        drain_raw(where, "surrounded", jobs),
+        drain_ledger(where, jobs),
+        drain_ledger(where, jobs // 4, "INFO"),
+    )
 
 
 @contextmanager
@@ -130,18 +141,20 @@ def drain_raw(where: Servers, kind: str, jobs: int) -> float:
         return rate(folder, jobs)
 
 
-def drain_ledger(where: Servers, jobs: int, level: str = "WARNING") -> tuple[float, int]:
-    """Jobs a second with claim and completion committed, and how many were not done exactly once."""
+def drain_ledger(where: Servers, jobs: int, level: str = "WARNING") -> float:
+    """Jobs a second, each done exactly once, with claim and completion committed."""
     for start in range(0, jobs, _INSERTED_AT_ONCE):
         with where.database.account(where.account_id) as connection:
             some = [stepped.Nothing()] * min(_INSERTED_AT_ONCE, jobs - start)
             insert_many(connection, stepped.TASK, some, account_id=where.account_id)
     _analyze(where)
     with stepping(where, level) as folder:
-        measured = rate(folder, jobs)
+        measured = rate(folder, jobs, lambda: _waiting(where) == 0)
     lost = jobs - _count(where, "state = 'done' AND attempts = 1 AND fence = 1")
     _clear(where)
-    return measured, lost
+    if lost:
+        raise SystemExit(f"{lost} of {jobs} jobs were not done exactly once.")
+    return measured
 
 
 def insertion(where: Servers) -> tuple[float, float]:
@@ -221,8 +234,8 @@ def workers(where: Servers, lane: str, module: str, *arguments: str) -> Iterator
                 process.wait(90)
 
 
-def rate(folder: Path, jobs: int) -> float:
-    """Open the gate, and wait until all is done."""
+def rate(folder: Path, jobs: int, is_empty: Callable[[], bool] | None = None) -> float:
+    """Open the gate, and wait until all is done; with `is_empty`, until that holds too."""
     began = time.monotonic()
     (folder / "go").touch()
 
@@ -230,7 +243,12 @@ def rate(folder: Path, jobs: int) -> float:
         return [json.loads(note.read_text()) for note in folder.glob("*.json")]
 
     _wait(lambda: sum(note["runs"] for note in notes()) >= jobs, 600)
-    return jobs / (max(note["last"] for note in notes()) - began)
+    ended = max(note["last"] for note in notes())
+    if is_empty is not None and not is_empty():
+        # A job that followed another needed no wake-up of its own; asking in vain is a part of the price.
+        _wait(is_empty, 60)
+        ended = time.monotonic()
+    return jobs / (ended - began)
 
 
 def _consumers(where: Servers, lane: str) -> int:
@@ -240,6 +258,15 @@ def _consumers(where: Servers, lane: str) -> int:
         return int(connection.channel().queue_declare(lane, passive=True).method.consumer_count)
     except pika.exceptions.ChannelClosedByBroker:
         return 0
+    finally:
+        connection.close()
+
+
+def _waiting(where: Servers) -> int:
+    """How many wake-ups are left in the ledger's lane."""
+    connection = pika.BlockingConnection(pika.URLParameters(where.broker))
+    try:
+        return int(connection.channel().queue_declare(stepped.LANE, passive=True).method.message_count)
     finally:
         connection.close()
 

@@ -46,6 +46,7 @@ class Delivery(MessageProxy):
     """One message in a worker's hand.
 
     Attributes:
+        arrived_at: monotonic seconds.
         redelivered: it was delivered before, and whoever had it did not finish.
         give_back_at: monotonic seconds; from then on the broker is about to take it back by itself.
         started: a thread took it up. Until then nothing is lost by giving it back.
@@ -55,7 +56,8 @@ class Delivery(MessageProxy):
     def __init__(self, message: "Message[Any]", *, redelivered: bool = False, keep_for: float = math.inf) -> None:
         super().__init__(message)
         self.redelivered = redelivered
-        self.give_back_at = monotonic() + keep_for
+        self.arrived_at = monotonic()
+        self.give_back_at = self.arrived_at + keep_for
         self.started = False
         self.kept = False
 

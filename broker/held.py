@@ -26,6 +26,7 @@ class Held:
         draining: set, no further pass starts: the process is ending.
         progressed: a checkpoint was stored since the claim, so that handing over gets on.
         parting: writes what the step left to be written before its claim ends, however it ends; None once it is.
+        following: what this thread holds next: it was claimed with the end of this one.
         outcome: how it ended, for the log.
         started_at: monotonic seconds.
     """
@@ -44,6 +45,7 @@ class Held:
         self.draining = draining or threading.Event()
         self.progressed = False
         self.parting: Callable[[Connection], None] | None = None
+        self.following: Held | None = None
         self.outcome = "unsettled"
         self.started_at = monotonic()
         self._reason: Stop | None = None

@@ -1,4 +1,4 @@
-"""A job's life in a worker thread, in order: claimed, parsed, run, settled, announced.
+"""A job's life in a worker thread, in order: claimed, parsed, run, settled, announced; and then perhaps the next one's.
 
 The thread waits while the coroutine runs on the loop, and then writes the end itself: a completion on the loop would
 stand in the way of every other job's. No failure of a job leaves this file; Dramatiq only ever sees a message done.
@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
 from base import logs
+from base.clock import monotonic
 from base.errors import Canceled, ClaimLost, HandOver, Permanent, Transient
 from broker.held import Held, in_hand
 from broker.process import WorkerProcess
@@ -22,8 +23,12 @@ from broker.waits import waits
 from broker.wake import wake
 from broker.work import Done, Work
 from ledger import ending, running
+from ledger.claiming import Claim
 from ledger.policy import policy
 from schema.engine import DatabaseAway
+
+#: Seconds after a wake-up came in during which its thread goes on to the next job without another one.
+_GOES_ON_SECONDS = 1.0
 
 log = logs.get(__name__)
 
@@ -37,7 +42,7 @@ class StepActor(Actor[[], None]):
 
     def __init__(self, process: WorkerProcess, step: Step, broker: Broker) -> None:
         super().__init__(
-            lambda: live(process, claimed(in_hand())),
+            lambda: work_off(process, broker),
             broker=broker,
             actor_name=step.policy.task,
             queue_name=step.policy.lane,
@@ -61,6 +66,16 @@ def claimed(held: Held | None) -> Held:
     if held is None:
         raise Unclaimed("A step was called without a claim; its body was not run.")
     return held
+
+
+def work_off(process: WorkerProcess, broker: Broker) -> None:
+    """The job that a wake-up led to, and each that was claimed with the end of the one before."""
+    live(process, held := claimed(in_hand()))
+    while held.following is not None:
+        # One message brings them, but each has all that surrounds a step to itself.
+        broker.emit_after("process_message", held.delivery)
+        broker.emit_before("process_message", held.delivery)
+        live(process, held := claimed(in_hand()))
 
 
 def live(process: WorkerProcess, held: Held) -> None:
@@ -131,15 +146,20 @@ def _settle(process: WorkerProcess, held: Held, outcome: Done | BaseException) -
 
 
 def _complete(process: WorkerProcess, held: Held, done: Done) -> None:
-    def write() -> None:
-        ending.complete(
+    def complete(suspects: bool) -> Claim | None:
+        return ending.complete(
             process.database,
             held.claim,
             done.result,
             write=done.write,
             reason=done.reason,
             follow_ups=done.follow_ups,
+            next_of=list(steps()) if _goes_on(process, held) else (),
+            suspects=suspects,
         )
+
+    def write() -> None:
+        held.following = process.take(complete, held.delivery)
 
     try:
         written = _persist(process, held, write, done.reason or "done")
@@ -226,9 +246,16 @@ def _part(process: WorkerProcess, held: Held) -> None:
     held.parting = None
 
 
+def _goes_on(process: WorkerProcess, held: Held) -> bool:
+    """Whether the next job is claimed with the end of this one: each needs the time that RabbitMQ leaves a message."""
+    fresh = held.delivery is not None and monotonic() < held.delivery.arrived_at + _GOES_ON_SECONDS
+    return fresh and not process.draining.is_set()
+
+
 def _wake_behind_gate(held: Held) -> None:
-    """A job that ended may have freed a slot for the next one of its kind."""
-    if policy(held.claim.task).gate is not None:
+    """A job that ended may have freed a slot for the next one of its kind, unless this thread has that already."""
+    followed = held.following is not None and held.following.claim.task == held.claim.task
+    if policy(held.claim.task).gate is not None and not followed:
         wake(held.claim.lane, held.claim.task)
 
 

@@ -4,8 +4,9 @@ Made when the process starts, opened when it begins to work; shared by everythin
 of it is global.
 """
 
+import math
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from typing import TypeVar
 from uuid import UUID
@@ -15,12 +16,14 @@ from base.clock import monotonic
 from base.errors import Misconfigured
 from base.settings import SQL_THREADS, Settings
 from broker import signals, wake
-from broker.held import Registry
+from broker.delivery import Delivery
+from broker.held import Held, Registry
 from broker.loop import Loop
 from broker.relay import Relay
 from broker.step import steps
 from broker.wakes import Publishing
 from ledger import workers
+from ledger.claiming import Claim
 from schema.engine import Database, DatabaseAway
 
 T = TypeVar("T")
@@ -92,6 +95,22 @@ class WorkerProcess:
         relay = Relay(self.settings, of_its_own, broker.wakes(), lanes)
         relay.start()
         self._opened.callback(relay.close)
+
+    def take(self, claim: Callable[[bool], Claim | None], delivery: Delivery | None) -> Held | None:
+        """Hold what is claimed. `claim` is told whether that may be a job that lost a worker before."""
+        suspects = self.held.may_take_suspect()
+        claimed: Claim | None = None
+        try:
+            claimed = claim(suspects)
+        finally:
+            if suspects and (claimed is None or not claimed.recoveries):
+                self.held.release_suspect()
+        if claimed is None:
+            return None
+        give_back_at = math.inf if delivery is None else delivery.give_back_at
+        held = Held(claimed, delivery=delivery, hand_over_at=give_back_at, draining=self.draining)
+        self.held.add(held)
+        return held
 
     def close(self) -> None:
         """Undo it all, in reverse. Nothing is held any more."""

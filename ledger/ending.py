@@ -4,23 +4,27 @@ Each is one transaction in the job's account: the fence first, then what the run
 reaction its step declared. All of it or none (I4); of a cancel and a finish exactly one wins (I8).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
-from typing import Literal, cast
+from typing import Literal
 from uuid import UUID
 
 from pydantic import BaseModel
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from base.errors import NotFound
 from base.ids import uuid7
+from base.logs import get
 from ledger import fencing
 from ledger.claiming import Claim
 from ledger.inserting import FollowUp, follow_up
 from ledger.policy import Ended, policy
 from ledger.scrubbing import storable
 from schema.engine import Database
-from schema.ledger import attempts, endings
+from schema.ledger import attempts, claims, endings
+
+_log = get(__name__)
 
 #: Reason of a job that lost its worker too often.
 RECOVERY_EXHAUSTED = "recovery_exhausted"
@@ -38,8 +42,13 @@ def complete(
     write: Callable[[Connection], None] | None = None,
     reason: str | None = None,
     follow_ups: Sequence[FollowUp] = (),
-) -> None:
+    next_of: Collection[str] = (),
+    suspects: bool = True,
+) -> Claim | None:
     """End a run as done. `write` gets the account's transaction; `reason` says what kind of done, if not the plain one.
+
+    Where the end brings no more than a result, and `next_of` names tasks, the worker's next claim is made with it:
+    the best runnable job of the lane among them, as `claiming.claim` has it, or None.
 
     Raises:
         ClaimLost: the claim is no longer held; nothing was written.
@@ -48,10 +57,7 @@ def complete(
     json = None if result is None else result.model_dump_json()
     on_end = policy(claim.task).on_end
     if write is None and not follow_ups and on_end is None:
-        fencing.refuse_stale(
-            endings.complete_alone(database, claim.account_id, claim.job_id, claim.fence, reason=reason, result=json)
-        )
-        return
+        return _complete_alone(database, claim, reason, json, next_of, suspects=suspects)
     with database.account(claim.account_id) as connection:
         row = fencing.refuse_stale(
             endings.complete(connection, claim.account_id, claim.job_id, claim.fence, reason=reason, result=json)
@@ -61,6 +67,7 @@ def complete(
         for wanted in follow_ups:
             follow_up(connection, claim.account_id, wanted)
         react(connection, row)
+    return None
 
 
 def fail(database: Database, claim: Claim, *, reason: str, error: BaseException | str) -> None:
@@ -165,31 +172,36 @@ def cancel(
         return "accepted"
 
 
-def react(connection: Connection, row: endings.EndedRow) -> None:
+def react(connection: Connection, job: Ended) -> None:
     """Run what the job's step declared for its end, in the transaction that ends it."""
-    on_end = policy(row.task).on_end
-    if on_end is not None and row.finished_at is not None:
-        on_end(
-            connection,
-            Ended(
-                job_id=row.job_id,
-                account_id=row.account_id,
-                task=row.task,
-                key=row.key,
-                outcome=cast("Literal['done', 'failed', 'canceled']", row.state),
-                reason=row.reason,
-                error=row.error,
-                done_items=row.done_items,
-                total_items=row.total_items,
-                attempts=row.attempts,
-                recoveries=row.recoveries,
-                fence=row.fence,
-                worker_id=row.worker_id,
-                created_at=row.created_at,
-                started_at=row.started_at,
-                finished_at=row.finished_at,
-            ),
-        )
+    on_end = policy(job.task).on_end
+    if on_end is not None and job.finished_at is not None:
+        on_end(connection, job)
+
+
+def _complete_alone(
+    database: Database,
+    claim: Claim,
+    reason: str | None,
+    result: str | None,
+    next_of: Collection[str],
+    *,
+    suspects: bool,
+) -> Claim | None:
+    if next_of:
+        try:
+            completed = claims.complete_and_take(
+                database, claim, reason=reason, result=result, tasks=next_of, suspects=suspects
+            )
+        except DBAPIError as error:
+            # What is wrong with the next job is not this one's fault (I12): once more, without it.
+            _log.warning("a job was not claimed with the end of another", error=str(error.orig).split("\n", 1)[0])
+        else:
+            return fencing.refuse_stale(completed).following
+    fencing.refuse_stale(
+        endings.complete_alone(database, claim.account_id, claim.job_id, claim.fence, reason=reason, result=result)
+    )
+    return None
 
 
 def _is_last(claim: Claim) -> bool:

@@ -2,40 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Literal
-from uuid import UUID
 
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from base.errors import Misconfigured
+from schema.ledger.endings import Ended
+
+__all__ = ["GATE_MARK", "Ended", "Policy", "Reaction", "declare", "declared", "policy"]
 
 #: Parts a task from its gate in a bucket's name, so no task may hold it.
 GATE_MARK = "@"
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A job in the transaction that ends it: what a reaction gets."""
-
-    job_id: UUID
-    account_id: UUID
-    task: str
-    key: str | None
-    outcome: Literal["done", "failed", "canceled"]
-    reason: str | None
-    error: str | None
-    done_items: int | None
-    total_items: int | None
-    attempts: int
-    recoveries: int
-    fence: int
-    worker_id: UUID | None
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime
 
 
 #: Runs in the transaction that ends the job, inside its account's scope. What it raises undoes that end.

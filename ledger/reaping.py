@@ -151,5 +151,5 @@ def _take_back(
         task=job.task,
         lane=job.lane,
         fence=suspect.fence,
-        outcome="failed" if job.state == "failed" else "pending",
+        outcome="failed" if job.outcome == "failed" else "pending",
     )

@@ -18,7 +18,6 @@ from broker.process import WorkerProcess
 from broker.step import steps
 from broker.waits import waits
 from ledger import claiming, reaping
-from ledger.claiming import Claim
 from schema.engine import DatabaseAway
 
 log = logs.get(__name__)
@@ -34,14 +33,13 @@ class ClaimJob(Middleware):
         """Raises:
         SkipMessage: there is nothing to do, or it can't be found out.
         """
-        put_in_hand(None)
-        if isinstance(message, Delivery) and is_step(broker, message):
+        if in_hand() is None and isinstance(message, Delivery) and is_step(broker, message):
             put_in_hand(fail_closed(lambda: self._claim(message)))
 
     def after_process_message(self, broker: Broker, message: MessageProxy, **_: object) -> None:
-        """Let go of what this thread held."""
+        """Let go of what this thread held; its hand is empty, or has what was claimed with that one's end."""
         held = in_hand()
-        put_in_hand(None)
+        put_in_hand(None if held is None else held.following)
         if held is not None:
             self._process.held.discard(held)
             if held.claim.recoveries:
@@ -71,25 +69,17 @@ class ClaimJob(Middleware):
 
     def _take(self, delivery: Delivery) -> Held | None:
         process = self._process
-        claim: Claim | None = None
-        suspects = process.held.may_take_suspect()
-        try:
-            claim = claiming.claim(
+        return process.take(
+            lambda suspects: claiming.claim(
                 process.database,
                 process.worker_id,
                 delivery.queue_name,
                 # All that this process knows: a job may be inserted into another lane than its step's own.
                 list(steps()),
                 suspects=suspects,
-            )
-        finally:
-            if suspects and (claim is None or not claim.recoveries):
-                process.held.release_suspect()
-        if claim is None:
-            return None
-        held = Held(claim, delivery=delivery, hand_over_at=delivery.give_back_at, draining=process.draining)
-        process.held.add(held)
-        return held
+            ),
+            delivery,
+        )
 
     def _recover(self) -> None:
         """Somebody had this message and did not finish: look for processes of this machine that are gone (E27)."""

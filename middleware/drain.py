@@ -15,6 +15,7 @@ from dramatiq.middleware import SkipMessage
 from base import logs
 from base.errors import HandOver
 from broker.delivery import Delivery
+from broker.held import in_hand
 from broker.process import WorkerProcess
 from middleware.resident import Resident
 
@@ -49,7 +50,8 @@ class Drain(Resident):
         SkipMessage: the process ends; the message goes back.
         """
         if isinstance(message, Delivery):
-            if self._process.draining.is_set():
+            # What is claimed already is run, and hands over: skipped, it would wait for the beat to be found.
+            if self._process.draining.is_set() and in_hand() is None:
                 message.keep()
                 raise SkipMessage("The worker is ending.")
             message.started = True

@@ -4,7 +4,7 @@ Only a cancel and a reap take a run away from its holder, so only they raise the
 """
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection, text
@@ -53,15 +53,15 @@ _FREE_SLOT = text("UPDATE gate_slots SET job_id = NULL WHERE job_id = :job_id")
 _STATE = text("SELECT state FROM jobs WHERE id = :job_id")
 
 
-class EndedRow(NamedTuple):
-    """A job as the statement that ended it, or took it back, left it."""
+class Ended(NamedTuple):
+    """A job as the statement left it that ended it. One that was taken from its worker may be `pending` again."""
 
     job_id: UUID
     account_id: UUID
     task: str
     lane: str
     key: str | None
-    state: str
+    outcome: Literal["done", "failed", "canceled", "pending"]
     reason: str | None
     error: str | None
     done_items: int | None
@@ -77,10 +77,10 @@ class EndedRow(NamedTuple):
 
 def complete(
     connection: Connection, account_id: UUID, job_id: UUID, fence: int, *, reason: str | None, result: str | None
-) -> EndedRow | None:
+) -> Ended | None:
     """End a run as done, free its slot, store its result (JSON text); None when the fence is stale."""
     row = connection.execute(_COMPLETE, _complete(account_id, job_id, fence, reason, result)).one_or_none()
-    return None if row is None else EndedRow(*row)
+    return None if row is None else Ended(*row)
 
 
 def complete_alone(
@@ -98,17 +98,17 @@ def _complete(
 
 def fail(
     connection: Connection, job_id: UUID, fence: int, *, reason: str, error: str, given_back: int = 0
-) -> EndedRow | None:
+) -> Ended | None:
     """End a run as failed; None when the fence is stale. `given_back` attempts are not counted."""
     parameters = {"job_id": job_id, "fence": fence, "reason": reason, "error": error, "given_back": given_back}
     row = connection.execute(_FAIL, parameters).one_or_none()
-    return None if row is None else EndedRow(*row)
+    return None if row is None else Ended(*row)
 
 
-def cancel(connection: Connection, job_id: UUID, reason: str, error: str) -> EndedRow | None:
+def cancel(connection: Connection, job_id: UUID, reason: str, error: str) -> Ended | None:
     """End an open job as canceled, whoever holds it, and raise its fence (I8); None when it isn't open."""
     row = connection.execute(_CANCEL, {"job_id": job_id, "reason": reason, "error": error}).one_or_none()
-    return None if row is None else EndedRow(*row)
+    return None if row is None else Ended(*row)
 
 
 def release(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, text
 
-from schema.ledger.endings import ENDED_COLUMNS, EndedRow
+from schema.ledger.endings import ENDED_COLUMNS, Ended
 
 # An outage ages nobody: time counts from the start of the database, and from `watched_since`, at the earliest.
 _ABANDONED = """
@@ -91,7 +91,7 @@ class Suspect(NamedTuple):
 class TakenBack(NamedTuple):
     """A run that was taken from its worker: `job` is now pending or failed; the rest is how it was held."""
 
-    job: EndedRow
+    job: Ended
     worker_id: UUID
     started_at: datetime
     attempt: int
@@ -163,4 +163,4 @@ def take_back(
     if row is None:
         return None
     *job, worker_id, started_at, attempt = row
-    return TakenBack(EndedRow(*job), worker_id, started_at, attempt)
+    return TakenBack(Ended(*job), worker_id, started_at, attempt)

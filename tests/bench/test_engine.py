@@ -7,9 +7,8 @@ from tests.services.rabbit_management import Managed
 
 def test_each_job_is_done_once_and_in_order(rabbit_server: Server | Managed) -> None:
     with engine.servers(rabbit_server) as where:
-        jobs_a_second, not_done_once = engine.drain_ledger(where, 300)
+        jobs_a_second = engine.drain_ledger(where, 300)  # or it says that one was not done once
         _, one_after_the_other = engine.order(where, 300)
 
     assert jobs_a_second > 0
-    assert not_done_once == 0
     assert one_after_the_other == 0

@@ -226,7 +226,7 @@ def test_a_claim_steps_over_full_gates(gated: Crowd, planned: dict[str, str]) ->
     taken = claims.take(
         gated.database, worker_id=gated.worker_id, lane=LANE, tasks=[GATED_TASK, "few"], suspects=True, shut=[]
     )
-    assert isinstance(taken, claims.Taken)
+    assert isinstance(taken, claims.Claim)
     assert taken.task == "few"
 
 
