@@ -3,10 +3,10 @@
     python bench/engine.py [--jobs N] [--rounds N] [--rabbitmq URL]
 
 Two worker processes of eight threads each time, everything published or inserted before their clock starts; it stops
-when all is done and no wake-up is left. The rates are the best of some rounds, raw and ours in turn: what else the
-machine does only slows. Claim and completion of every job are committed to a PostgreSQL that syncs to
-disk. Prints a Markdown table for docs/benchmarks.md; exit code 1 when the ratio to either raw Dramatiq is below the
-bar, a job was not done exactly once, or order broke.
+when all is done and no wake-up is left. Claim and completion of every job are committed to a PostgreSQL that syncs to
+disk. Raw and ours are measured in turn, some rounds of it, and the median counts: a neighbour on the machine slows
+whoever runs at that moment. Prints a Markdown table for docs/benchmarks.md; exit code 1 when the ratio to the faster
+raw Dramatiq is below the bar, a job was not done exactly once, or order broke.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from statistics import median
 from uuid import UUID
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,8 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rounds = [a_round(where, options.jobs) for _ in range(options.rounds)]
         one_by_one, in_bulk = insertion(where)
         inversions, broken = order(where)
-    plain_rate, surrounded_rate, ledger_rate, logged_rate = (max(rates) for rates in zip(*rounds, strict=True))
-    ratio = ledger_rate / max(plain_rate, surrounded_rate)
+    plain_rate, surrounded_rate, ledger_rate, logged_rate = (median(rates) for rates in zip(*rounds, strict=True))
+    ratios = sorted(ours / max(plain, surrounded) for plain, surrounded, ours, _ in rounds)
     print(f"| {options.jobs:,} no-op jobs, {PROCESSES} processes of {THREADS} threads | jobs/s | of (a) | of (b) |")
     print("|---|---:|---:|---:|")
     for name, measured in (
@@ -93,11 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"| {name} | {measured:,.0f} | {measured / plain_rate:.2f} | {measured / surrounded_rate:.2f} |")
     print(f"| inserted one by one, each announced | {one_by_one:,.0f} | | |")
     print(f"| inserted {_INSERTED_AT_ONCE:,} at a time | {in_bulk:,.0f} | | |")
-    print(f"\nRatio to the faster one: {ratio:.2f}, the bar is {BAR}.")
+    print(f"\nRatios to the faster one: {', '.join(f'{ratio:.2f}' for ratio in ratios)}; the bar is {BAR}.")
     print(
         f"Order of {_ORDERED:,} jobs: {inversions} pairs began the other way round, {broken} of which did not overlap."
     )
-    return int(ratio < BAR or broken > 0)
+    return int(median(ratios) < BAR or broken > 0)
 
 
 def a_round(where: Servers, jobs: int) -> tuple[float, float, float, float]:
