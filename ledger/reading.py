@@ -11,9 +11,9 @@ from ledger.policy import GATE_MARK
 from ledger.workers import ALIVE_WITHIN
 from schema.engine import Database
 from schema.ledger import gates, reading
-from schema.ledger.reading import AttemptRow, JobRow
+from schema.ledger.reading import AttemptRow, JobRow, payload
 
-__all__ = ["AttemptRow", "JobDetail", "JobRow", "list_jobs", "show_job"]
+__all__ = ["AttemptRow", "JobDetail", "JobRow", "list_jobs", "payload", "show_job"]
 
 
 @dataclass(frozen=True)

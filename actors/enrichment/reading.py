@@ -9,11 +9,11 @@ from uuid import UUID
 from actors.enrichment.plan import OVERVIEW
 from actors.enrichment.wishes import wishes
 from base.errors import NotFound
+from ledger.reading import payload as payload_of
 from schema.engine import Database
 from schema.enrichment import passes, run_views
 from schema.enrichment.payloads import EnrichmentPayload, RunWarning
 from schema.enrichment.run_views import RunRow, State
-from schema.ledger import reading
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class RunView:
 def read_wishes(database: Database, account_id: UUID, run: RunView) -> dict[str, str]:
     """What the run was asked beside its definition, by option; empty when its request is gone."""
     with database.account(account_id) as connection:
-        stored = reading.payload(connection, run.job_id)
+        stored = payload_of(connection, run.job_id)
     return {} if stored is None else wishes(EnrichmentPayload.model_validate(stored))
 
 

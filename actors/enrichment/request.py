@@ -23,6 +23,7 @@ from base.settings import Settings
 from broker.wake import wake
 from clients.llm import from_settings
 from ledger.inserting import insert
+from ledger.reading import payload as payload_of
 from schema.engine import Database
 from schema.enrichment import mappings, runs, versions
 from schema.enrichment.glossary import GlossaryEntry
@@ -30,7 +31,6 @@ from schema.enrichment.mappings import Mapping
 from schema.enrichment.payloads import TARGETS, EnrichmentPayload, ReferenceText, Target
 from schema.enrichment.runs import Run
 from schema.enrichment.versions import Version
-from schema.ledger import reading
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def _open_run(connection: Connection, mapping: Mapping, asked: str, payload: Enr
 
 
 def _difference(connection: Connection, run: Run | None, payload: EnrichmentPayload) -> str:
-    stored = None if run is None else reading.payload(connection, run.job_id)
+    stored = None if run is None else payload_of(connection, run.job_id)
     options = [] if stored is None else differing(EnrichmentPayload.model_validate(stored), payload)
     return f"compare {', '.join(options)}" if options else "of another version of the definition, or another model"
 
