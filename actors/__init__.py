@@ -50,21 +50,13 @@ def running(
 
 
 @contextmanager
-def waking(settings: "Settings") -> Iterator[None]:
-    """Let this process, which works for no lane itself, announce what it inserts while the block runs."""
-    from broker import wake  # noqa: PLC0415
-    from broker.rabbit_wakes import wakes  # noqa: PLC0415
+def announcing(settings: "Settings", database: "Database") -> Iterator[None]:
+    """Let this process, which works for no lane itself, tell the workers what it inserts or cancels in the block."""
+    from broker import announcing  # noqa: PLC0415
 
-    if settings.broker_url is None:
+    _declare_steps()
+    with announcing.from_outside(settings, database):
         yield
-        return
-    waker = wake.Waker(wakes(settings.broker_url, settings.broker, "command"))
-    wake.use(waker)
-    try:
-        yield
-    finally:
-        wake.use(None)
-        waker.close()
 
 
 def _declare_steps() -> None:

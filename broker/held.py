@@ -113,6 +113,10 @@ class Registry:
             self._held.pop(_key(held), None)
             self._changed.notify_all()
 
+    def find(self, job_id: UUID, fence: int) -> Held | None:
+        """The claim of that job under that fence, if this process holds it."""
+        return self._held.get((job_id, fence))
+
     def all(self) -> list[Held]:
         """What is held at this moment."""
         with self._changed:

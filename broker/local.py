@@ -13,7 +13,8 @@ from dramatiq import Broker, Consumer, Message, Middleware
 
 from base.errors import Misconfigured
 from broker.delivery import Delivery, wake_up
-from broker.signals import LocalCarrier
+from broker.postgres_signals import PostgresCarrier
+from schema.engine import Database
 
 
 class LocalBroker(Broker):
@@ -65,9 +66,14 @@ class LocalBroker(Broker):
         """A publisher of wake-ups."""
         return LocalWakes(self)
 
-    def carrier(self) -> LocalCarrier:
-        """What takes signals around in this process."""
-        return LocalCarrier()
+    def carrier(self, database: Database) -> PostgresCarrier:
+        """What takes this process's signals to the others on its database, and theirs to it."""
+        return PostgresCarrier(database)
+
+    def woken(self, lane: str, tasks: Mapping[str, int]) -> None:
+        """Another process inserted jobs; a lane that nobody serves here is none of our business."""
+        if lane in self.queues:
+            self.wakes().send(lane, tasks)
 
     def _queue(self, lane: str) -> "LocalQueue":
         try:

@@ -86,7 +86,7 @@ class WorkerProcess:
         wake.use(waker)
         self._opened.callback(waker.close)
         self._opened.callback(wake.use, None)
-        carrier = broker.carrier()
+        carrier = broker.carrier(database)
         signals.use(carrier)
         self._opened.callback(carrier.close)
         self._opened.callback(signals.use, None)

@@ -19,6 +19,7 @@ from broker.address import Disconnected, address
 from broker.consumer import RabbitDelivery, SafeConsumer
 from broker.rabbit_signals import RabbitCarrier
 from broker.rabbit_wakes import RabbitWakes
+from schema.engine import Database
 
 
 class RabbitBroker(Broker):
@@ -122,6 +123,6 @@ class RabbitBroker(Broker):
         """A publisher of wake-ups, for one thread."""
         return RabbitWakes(self._address, self._settings)
 
-    def carrier(self) -> RabbitCarrier:
+    def carrier(self, _database: Database) -> RabbitCarrier:
         """What takes this process's signals to all others, and theirs to it."""
         return RabbitCarrier(self._address)

@@ -31,6 +31,7 @@ class RabbitCarrier:
         self._address = address
         self._waiting: deque[bytes] = deque(maxlen=signals.WAITING)
         self._ended = threading.Event()
+        self._waits = waits()
         self._connection: pika.BlockingConnection | None = None
         self._thread = threading.Thread(target=self._run, name="signals", daemon=True)
         self._thread.start()
@@ -47,22 +48,20 @@ class RabbitCarrier:
         self._thread.join(2 * _LOOK_SECONDS)
 
     def _run(self) -> None:
-        while not self._ended.is_set():
-            for wait in waits():
-                try:
-                    self._carry()
-                except LonghaulError as error:
-                    log.info("signals do not travel", error=str(error))
-                except LINK_ERRORS as error:
-                    log.info("signals do not travel", error=str(self._address.away(error)))
-                else:
-                    break
-                if self._ended.wait(wait):
-                    break
+        while True:
+            try:
+                self._carry()
+            except LonghaulError as error:
+                log.info("signals do not travel", error=str(error))
+            except LINK_ERRORS as error:
+                log.info("signals do not travel", error=str(self._address.away(error)))
+            if self._ended.wait(next(self._waits)):
+                return
 
     def _carry(self) -> None:
         """Send and hear until the end, or until the connection is lost."""
         connection = self._address.connect()
+        self._waits = waits()
         try:
             channel = connection.channel()
             self._listen(channel)

@@ -4,10 +4,9 @@ Sending one never waits, never raises and never blocks a run: a thread carries i
 """
 
 import json
-import threading
-from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
+from uuid import UUID
 
 from base import logs
 
@@ -16,7 +15,17 @@ log = logs.get(__name__)
 #: Signals that wait to be sent; of more, the oldest are dropped.
 WAITING = 1000
 
+T = TypeVar("T")
 Snapshot = dict[str, Any]
+Why = Literal["canceled", "taken"]
+
+
+class Abort(NamedTuple):
+    """Whoever holds the job under this fence has to stop. `why`: it was canceled, or taken back from a lost worker."""
+
+    job_id: UUID
+    fence: int
+    why: Why
 
 
 class Carrier(Protocol):
@@ -32,7 +41,9 @@ class Carrier(Protocol):
 
 
 _carrier: Carrier | None = None
-_subscribers: list[Callable[[Snapshot], None]] = []
+_watchers: list[Callable[[Snapshot], None]] = []
+_stoppers: list[Callable[[Abort], None]] = []
+_wakers: list[Callable[[str, Mapping[str, int]], None]] = []
 
 
 def use(carrier: Carrier | None) -> None:
@@ -43,65 +54,67 @@ def use(carrier: Carrier | None) -> None:
 
 def publish_progress(snapshot: Mapping[str, Any]) -> None:
     """Show how far a run is. Values that JSON has no form for are sent as their text. Never raises."""
-    carrier = _carrier
-    if carrier is None:
-        return
-    try:
-        carrier.send(json.dumps({"signal": "progress", "snapshot": dict(snapshot)}, default=str).encode())
-    except Exception:
-        log.exception("a progress snapshot was not sent")
+    _send({"signal": "progress", "snapshot": dict(snapshot)})
+
+
+def publish_abort(job_id: UUID, fence: int, why: Why) -> None:
+    """Have the run stopped at once in whichever process holds that fence. Call it after the commit. Never raises."""
+    _send({"signal": "abort", "job": job_id, "fence": fence, "why": why})
+
+
+def publish_wake(lane: str, tasks: Mapping[str, int]) -> None:
+    """Where there is no broker between the processes: this many jobs of each task became runnable. Never raises."""
+    _send({"signal": "wake", "lane": lane, "tasks": dict(tasks)})
 
 
 def subscribe(callback: Callable[[Snapshot], None]) -> Callable[[], None]:
     """Call back with each progress snapshot that reaches this process, in a thread of ours; the answer ends it."""
-    _subscribers.append(callback)
-    return lambda: _subscribers.remove(callback) if callback in _subscribers else None
+    return _among(_watchers, callback)
+
+
+def on_abort(callback: Callable[[Abort], None]) -> Callable[[], None]:
+    """Call back with each abort that reaches this process, in a thread of ours; the answer ends it."""
+    return _among(_stoppers, callback)
+
+
+def on_wake(callback: Callable[[str, Mapping[str, int]], None]) -> Callable[[], None]:
+    """Call back with each wake-up that comes as a signal; the answer ends it."""
+    return _among(_wakers, callback)
 
 
 def heard(body: bytes) -> None:
     """A signal arrived: tell whom it concerns. What can't be read, or is of another version, is dropped."""
     try:
         said = json.loads(body)
-        snapshot = said["snapshot"] if said["signal"] == "progress" else None
-    except (ValueError, TypeError, KeyError):
+        match said["signal"]:
+            case "progress":
+                _tell(_watchers, dict(said["snapshot"]))
+            case "abort" if said["why"] in get_args(Why):
+                _tell(_stoppers, Abort(UUID(said["job"]), int(said["fence"]), said["why"]))
+            case "wake":
+                _tell(_wakers, str(said["lane"]), {str(task): int(count) for task, count in said["tasks"].items()})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        log.debug("a signal could not be read")
+
+
+def _send(signal: Mapping[str, Any]) -> None:
+    carrier = _carrier
+    if carrier is None:
         return
-    if not isinstance(snapshot, dict):
-        return
-    for callback in _subscribers:
+    try:
+        carrier.send(json.dumps(signal, default=str).encode())
+    except Exception:
+        log.exception("a signal was not sent", signal=signal["signal"])
+
+
+def _tell(callbacks: Iterable[Callable[..., None]], *signal: object) -> None:
+    for callback in tuple(callbacks):
         try:
-            callback(snapshot)
+            callback(*signal)
         except Exception:
             log.exception("a subscriber of signals failed")
 
 
-class LocalCarrier:
-    """Signals within this process."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[bytes] = deque(maxlen=WAITING)
-        self._changed = threading.Condition()
-        self._ended = False
-        self._thread = threading.Thread(target=self._run, name="signals", daemon=True)
-        self._thread.start()
-
-    def send(self, body: bytes) -> None:
-        """Have it heard soon."""
-        with self._changed:
-            self._waiting.append(body)
-            self._changed.notify()
-
-    def close(self) -> None:
-        """Let what waits be heard, and end."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify()
-        self._thread.join(1.0)
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._ended)
-                if not self._waiting:
-                    return
-                body = self._waiting.popleft()
-            heard(body)
+def _among(callbacks: list[T], callback: T) -> Callable[[], None]:
+    callbacks.append(callback)
+    return lambda: callbacks.remove(callback) if callback in callbacks else None

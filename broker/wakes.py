@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from broker.signals import Carrier
+from schema.engine import Database
 
 
 class Wakes(Protocol):
@@ -33,6 +34,6 @@ class Publishing(Protocol):
         """A publisher for one thread."""
         ...
 
-    def carrier(self) -> Carrier:
-        """What takes this process's signals to all others."""
+    def carrier(self, database: Database) -> Carrier:
+        """What takes this process's signals to all others; over the database where no broker is between them."""
         ...

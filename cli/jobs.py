@@ -1,4 +1,4 @@
-"""`jobs`: the ledger's rows, to look at. Jobs are changed by the commands of what they belong to."""
+"""`jobs`: the ledger's rows, to look at; and how one is stopped."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -8,8 +8,10 @@ import typer
 from base.clock import now
 from base.settings import load
 from base.terminal.example import command, group
+from base.terminal.exits import Exit
 from base.terminal.identifiers import Before, JobId
 from base.terminal.output import STATE_STYLES, Column, Json, Output
+from base.terminal.person import person
 from base.terminal.words import ago, amount, local
 
 if TYPE_CHECKING:
@@ -27,10 +29,11 @@ class State(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Mount `jobs list` and `jobs show`."""
-    jobs = typer.Typer(cls=group("./longhaul jobs list --state failed"), help="Look at the ledger's jobs.")
+    """Mount `jobs list`, `jobs show` and `jobs cancel`."""
+    jobs = typer.Typer(cls=group("./longhaul jobs list --state failed"), help="Look at the ledger's jobs, or stop one.")
     jobs.command("list", cls=command("./longhaul jobs list --state failed --lane enrichment"))(list_jobs)
     jobs.command("show", cls=command("./longhaul jobs show 019a8e2c-61f4-7000-8000-3f5c0a9d1b22"))(show_job)
+    jobs.command("cancel", cls=command("./longhaul jobs cancel 019a8e2c-61f4-7000-8000-3f5c0a9d1b22"))(cancel)
     app.add_typer(jobs, name="jobs")
 
 
@@ -89,6 +92,29 @@ def show_job(
         detail = read(database, account_id, job_id)
     output.result(detail)
     _say(output, detail)
+
+
+def cancel(
+    job_id: JobId,
+    as_json: Json = False,
+) -> None:
+    """Stop a job, waiting or running, whatever it belongs to.
+
+    Answers `accepted`, or `already_ended` and leaves with 1. An accepted cancel is final.
+    """
+    import actors  # noqa: PLC0415
+    from broker.canceling import cancel as end  # noqa: PLC0415
+    from schema.opening import opened_account  # noqa: PLC0415
+
+    output, settings = Output(as_json=as_json), load()
+    with opened_account(settings) as (database, account_id), actors.announcing(settings, database):
+        answer = end(database, account_id, job_id, by=person())
+    output.result({"job": job_id, "answer": answer})
+    if answer == "accepted":
+        output.say(f"Canceled job {job_id}.")
+        return
+    output.say(f"Job {job_id} has already ended. Nothing was changed.")
+    raise typer.Exit(Exit.FAILED)
 
 
 _COLUMNS = (

@@ -6,7 +6,7 @@ reaction its step declared. All of it or none (I4); of a cancel and a finish exa
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -25,6 +25,14 @@ from schema.engine import Database
 from schema.ledger import attempts, claims, endings
 
 _log = get(__name__)
+
+
+class Cancel(NamedTuple):
+    """What came of asking for one. `fence`: under which a run may still be going on, to be told."""
+
+    answer: Literal["accepted", "already_ended"]
+    fence: int = 0
+
 
 #: Reason of a job that lost its worker too often.
 RECOVERY_EXHAUSTED = "recovery_exhausted"
@@ -138,7 +146,7 @@ def hand_over(database: Database, claim: Claim, *, progressed: bool) -> bool:
 
 def cancel(
     database: Database, account_id: UUID, job_id: UUID, *, by: str, reason: str = "canceled_by_operator"
-) -> Literal["accepted", "already_ended"]:
+) -> "Cancel":
     """Cancel a job, waiting or running, whoever holds it: what its run writes later is refused (I8).
 
     Raises:
@@ -151,7 +159,7 @@ def cancel(
         if row is None:
             if endings.state(connection, job_id) is None:
                 raise NotFound(f"There is no job {job_id} in this account.")
-            return "already_ended"
+            return Cancel("already_ended")
         endings.free_slot(connection, job_id)
         attempts.record(
             connection,
@@ -169,7 +177,7 @@ def cancel(
             ),
         )
         react(connection, row)
-        return "accepted"
+        return Cancel("accepted", row.fence - 1)
 
 
 def react(connection: Connection, job: Ended) -> None:

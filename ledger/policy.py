@@ -93,7 +93,7 @@ def policy(task: str) -> Policy:
     """
     found = _declared.get(task)
     if found is None:
-        raise Misconfigured(f"This process knows no task {task}: the module that declares it was not imported.")
+        raise Misconfigured(f"This version knows no task {task}. Do it with the version that its workers run.")
     return found
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 from base import logs
 from base.settings import Settings
+from broker import signals
 from broker import tick as ticking
 from broker.delivery import wake_up
 from broker.embedded import Embedded
@@ -46,6 +47,7 @@ def running(
     with ExitStack() as ending:
         ending.callback(process.close)
         process.open(database, broker, lanes)
+        ending.callback(signals.on_wake(broker.woken))
         worker = Embedded(process, broker, threads)
         ending.callback(worker.stop)
         worker.start()

@@ -6,6 +6,7 @@ from dramatiq import Middleware
 from periodiq import PeriodiqMiddleware
 
 from broker.process import WorkerProcess
+from middleware.abort import AbortJob
 from middleware.beat import Beat
 from middleware.claim import ClaimJob
 from middleware.context import Context
@@ -25,6 +26,7 @@ def stack(process: WorkerProcess) -> list[Middleware]:
     logging.getLogger("dramatiq.worker.WorkerThread").setLevel(logging.ERROR)
     return [
         Beat(process),
+        AbortJob(process),
         # What may skip a message. All of it precedes the claim: a job that was claimed and skipped would wait for
         # the beat to be found.
         Drain(process),

@@ -128,6 +128,16 @@ class Database:
         with self._transaction(self._login, "BEGIN") as connection:
             yield connection
 
+    @contextmanager
+    def apart_from_transactions(self) -> Iterator[Driver]:
+        """A connection of its own on which each statement commits by itself: for listening, which lasts.
+
+        Raises:
+            DatabaseAway: it can't be reached, or the connection broke.
+        """
+        with _away(), self._login.connect() as connection, _given_up_if_broken(connection):
+            yield _driver(connection.connection)
+
     def apart(self, connections: int = 1) -> "Database":
         """The same database by connections of its own, so many per role: for who must not wait behind the others."""
         return Database(self._url, self._limits, connections=connections)

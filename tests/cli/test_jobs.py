@@ -1,6 +1,7 @@
 """`jobs list` and `jobs show`: what the ledger knows, for people and for scripts."""
 
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -12,7 +13,10 @@ from base.terminal.exits import Exit
 from ledger.inserting import insert
 from ledger.policy import Policy, declare
 from schema.engine import Database
-from tests.cli.running import longhaul, on
+from tests.cli.running import Running, longhaul, on
+from tests.cli.scene import asking, definition
+from tests.fakes.llm_replies import Answer
+from tests.fakes.llm_server import LlmServer
 from tests.services.postgres import Clone
 
 
@@ -100,3 +104,24 @@ def test_a_job_that_is_not_there_is_one_sentence(clone: Clone) -> None:
     assert done.code == Exit.USAGE
     assert done.err.startswith("There is no job ")
     assert len(done.err.splitlines()) == 1
+
+
+def test_a_job_is_canceled_once(clone: Clone, tmp_path: Path) -> None:
+    with LlmServer(Answer("{}", stall_after=0)) as server:
+        command = ("enrich", definition(tmp_path), "--out", tmp_path / "out")
+        with Running(*command, env=asking(clone, server)) as enriching:
+            enriching.wait_for(lambda: server.requests)
+            job = longhaul("jobs", "list", "--json", env=on(clone)).json["jobs"][0]["id"]
+            assert longhaul("jobs", "cancel", job, "--json", env=on(clone)).json == {"job": job, "answer": "accepted"}
+            server.wait_for(lambda: server.requests[0].closed_at is not None)
+            assert enriching.ended().code == Exit.CANCELED
+    again = longhaul("jobs", "cancel", job, env=on(clone))
+    assert again.code == Exit.FAILED
+    assert "already ended" in again.out
+
+
+def test_what_this_version_does_not_know_is_not_canceled(clone: Clone, job_ids: list[UUID]) -> None:
+    done = longhaul("jobs", "cancel", str(job_ids[0]), env=on(clone))
+    assert done.code == Exit.USAGE
+    assert "cli.look" in done.err
+    assert longhaul("jobs", "show", str(job_ids[0]), "--json", env=on(clone)).json["job"]["state"] == "pending"

@@ -89,7 +89,7 @@ def test_a_run_whose_context_is_lost_fails_before_any_call(
 
 def test_a_canceled_run_leaves_the_mapping_as_it_was(bench: Bench, model: LlmServer) -> None:
     requested = bench.ask()
-    assert ending.cancel(bench.database, bench.account_id, requested.job_id, by="a test") == "accepted"
+    assert ending.cancel(bench.database, bench.account_id, requested.job_id, by="a test").answer == "accepted"
     run = bench.run(requested)
     assert (run.state, run.reason) == ("Canceled", "canceled_by_operator")
     assert bench.mapping().status == "Draft"

@@ -16,7 +16,7 @@ from tests.ledger.scene import ONCE, RECOVERED, STALE, TRIED, Reactions, Scene
 @pytest.mark.parametrize("held", [False, True])
 def test_waiting_and_running_jobs_are_canceled_at_once(scene: Scene, reactions: Reactions, held: bool) -> None:
     job_id = scene.hold(TRIED).job_id if held else scene.insert(TRIED)
-    assert ending.cancel(scene.database, scene.account_id, job_id, by="ops@example.org") == "accepted"
+    assert ending.cancel(scene.database, scene.account_id, job_id, by="ops@example.org").answer == "accepted"
     row = scene.row(job_id)
     assert (row["state"], row["reason"], row["fence"]) == ("canceled", "canceled_by_operator", 1 + held)
     assert row["error"] == "Canceled by ***."
@@ -31,7 +31,7 @@ def test_an_ended_job_stays_as_it_ended(scene: Scene, reactions: Reactions) -> N
     claim = scene.hold(TRIED)
     ending.complete(scene.database, claim)
     before = scene.row(claim.job_id)
-    assert ending.cancel(scene.database, scene.account_id, claim.job_id, by="a test") == "already_ended"
+    assert ending.cancel(scene.database, scene.account_id, claim.job_id, by="a test").answer == "already_ended"
     assert scene.row(claim.job_id) == before
     assert [seen.outcome for seen in reactions.seen] == ["done"]
 
@@ -66,7 +66,7 @@ def test_of_a_cancel_and_a_finish_exactly_one_wins(scene: Scene, reactions: Reac
 
     def cancel(claim: Claim) -> bool:
         together.wait(5)
-        return ending.cancel(scene.database, scene.account_id, claim.job_id, by="a test") == "accepted"
+        return ending.cancel(scene.database, scene.account_id, claim.job_id, by="a test").answer == "accepted"
 
     with ThreadPoolExecutor(2) as pool:
         for n in range(60):

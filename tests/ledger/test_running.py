@@ -66,7 +66,7 @@ def test_a_cancel_waits_for_the_checkpoint_before_it_and_refuses_the_one_after(s
         scene.wait_until_somebody_waits_for_a_lock()
         go_on.set()
         checkpoint.result(4)
-        assert cancel.result(4) == "accepted"
+        assert cancel.result(4).answer == "accepted"
     assert scene.look("SELECT reduced FROM job_bodies") == [{"reduced": True}]
     with pytest.raises(ClaimLost):
         running.checkpoint(scene.database, claim, _mark)

@@ -167,7 +167,7 @@ class Ledger(RuleBasedStateMachine):
         self.claims.append(claim)
 
     def _cancel(self, job: Job) -> None:
-        answer = ending.cancel(self.scene.database, self.scene.account_id, job.id, by="a test")
+        answer = ending.cancel(self.scene.database, self.scene.account_id, job.id, by="a test").answer
         assert answer == ("accepted" if job.state in OPEN else "already_ended")
         if job.state in OPEN:
             self._set(job, state="canceled", taken=job.taken + 1)

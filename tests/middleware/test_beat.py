@@ -32,7 +32,7 @@ def test_a_run_whose_claim_was_taken_is_stopped(
     job = jobs.insert("brokertest.hold", request)
     until(lambda: request.marked("started"))
 
-    assert ending.cancel(database, account_id, job, by="an operator") == "accepted"
+    assert ending.cancel(database, account_id, job, by="an operator").answer == "accepted"
 
     until(lambda: request.marked("cancelled"))
     assert worker.idle(5)

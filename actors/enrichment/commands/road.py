@@ -156,7 +156,7 @@ def _name_the_model(wish: Wish, settings: Settings, output: Output) -> None:
 def _run(database: Database, account_id: UUID, request: EnrichmentRequest, settings: Settings, output: Output) -> Run:
     """Ask for the run, or find the open one that was asked for alike."""
     try:
-        with actors.waking(settings):
+        with actors.announcing(settings, database):
             requested = request_run(database, account_id, request, settings)
     except Conflict as conflict:
         raise Conflict(

@@ -1,6 +1,5 @@
 """`runs`: enrichment runs, what they did and what they cost; and how one is stopped."""
 
-import getpass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,7 @@ from base.terminal.example import command, group
 from base.terminal.exits import Exit
 from base.terminal.identifiers import Before, RunId
 from base.terminal.output import STATE_STYLES, Column, Json, Output
+from base.terminal.person import person
 from base.terminal.words import ago, count, span
 
 if TYPE_CHECKING:
@@ -118,28 +118,22 @@ def cancel(run_id: RunId, as_json: Json = False) -> None:
 
     Answers `accepted`, or `already_ended` and leaves with 1. An accepted cancel is final.
     """
-    import actors.enrichment.run  # noqa: F401, PLC0415  declares what the end of a run does to its mapping
+    import actors  # noqa: PLC0415
     from actors.enrichment.reading import read_run  # noqa: PLC0415
-    from ledger.ending import cancel as end  # noqa: PLC0415
+    from broker.canceling import cancel as end  # noqa: PLC0415
     from schema.opening import opened_account  # noqa: PLC0415
 
-    output = Output(as_json=as_json)
-    with opened_account(load()) as (database, account_id):
+    output, settings = Output(as_json=as_json), load()
+    with opened_account(settings) as (database, account_id):
         run = read_run(database, account_id, run_id)
-        answer = end(database, account_id, run.job_id, by=_who())
+        with actors.announcing(settings, database):
+            answer = end(database, account_id, run.job_id, by=person())
     output.result({"run": run_id, "answer": answer})
     if answer == "accepted":
         output.say(f"Canceled run {run_id}; its mapping is as it was.")
         return
     output.say(f"Run {run_id} has already ended: {run.state}. Nothing was changed.")
     raise typer.Exit(Exit.FAILED)
-
-
-def _who() -> str:
-    try:
-        return f"{getpass.getuser()} at the command line"
-    except (OSError, KeyError):  # a user without a name, as containers have them
-        return "the command line"
 
 
 _COLUMNS = (
