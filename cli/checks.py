@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import actors
 from base.errors import LonghaulError
 from base.settings import Settings
-from base.terminal.words import amount
+from base.terminal.words import amount, local
 from cli.configured import without_password
 
 if TYPE_CHECKING:
     from clients.llm.probe import Probe
+    from ledger.alerting import Alert
 
 #: The oldest the queues' arguments and policies were tried on.
 _OLDEST_RABBITMQ = (3, 10)
@@ -80,11 +81,20 @@ def _database(settings: Settings) -> Iterator[Finding]:
             yield Finding("schema", State.OK, f"At {server.revision}, the newest revision.")
         for complaint in server.complaints:
             yield Finding("database", State.WRONG, complaint)
+        if server.revision and not server.mismatch:
+            from ledger.alerting import open_alerts  # noqa: PLC0415
+
+            yield from map(_alert, open_alerts(database))
         if settings.broker_url is not None and server.revision and not server.mismatch:
             from ledger.workers import lanes_alive  # noqa: PLC0415
 
             for lane in actors.lanes():
                 yield _workers(lane, lanes_alive(database, lane, _ALIVE_WITHIN))
+
+
+def _alert(alert: "Alert") -> Finding:
+    state = State.WRONG if alert.severity == "critical" else State.WARNING
+    return Finding("alert", state, f"{amount(alert.times, 'time')} since {local(alert.first_at)}: {alert.text}")
 
 
 def _leftovers(_settings: Settings) -> Iterator[Finding]:

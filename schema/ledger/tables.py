@@ -1,4 +1,5 @@
-"""The ledger's tables: a narrow hot row per job, its wide cold body, what went wrong, who lives, what is limited.
+"""The ledger's tables: a narrow hot row per job, its wide cold body, what went wrong, who lives, what is limited; and
+what the house knows of itself: its sweeps, what it learned, what a person should see.
 
 insert ──> pending ──claim──> running ──complete──> done
               ^                  │ ├────fail──────> failed
@@ -151,6 +152,44 @@ gate_slots = Table(
     Column("job_id", Uuid),
     CheckConstraint("n >= 1", name="n_counts_from_one"),
     Index("gate_slots_job_id_idx", "job_id", unique=True, postgresql_where=text("job_id IS NOT NULL")),
+)
+
+#: One row per sweep: when it last began, and since when it holds back, for whichever process sweeps next.
+sweeps = Table(
+    "sweeps",
+    metadata,
+    Column("name", Text, primary_key=True),
+    moment("began_at", nullable=False),
+    moment("held_back_since"),
+)
+
+#: What was learned about the outside world, and by no setting.
+observations = Table(
+    "observations",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+    moment("noted_at", nullable=False, server_default=func.clock_timestamp()),
+)
+
+#: What a person should see. Of one source and cause one is open, and counts; acknowledged, it stays as it was.
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("cause", Text, nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("text", String(ERROR_LENGTH), nullable=False),
+    Column("count", Integer, nullable=False, server_default=text("1")),
+    moment("first_at", nullable=False, server_default=func.clock_timestamp()),
+    moment("last_at", nullable=False, server_default=func.clock_timestamp()),
+    moment("acknowledged_at"),
+    Column("acknowledged_by", Text),
+    CheckConstraint("severity IN ('warning', 'critical')", name="severity_known"),
+    CheckConstraint("(acknowledged_at IS NULL) = (acknowledged_by IS NULL)", name="acknowledged_by_somebody"),
+    CheckConstraint("count >= 1", name="count_counts_from_one"),
+    Index("alerts_open_idx", "source", "cause", unique=True, postgresql_where=text("acknowledged_at IS NULL")),
 )
 
 #: What SQLAlchemy can't say of a table; the migration says it, and a test compares.

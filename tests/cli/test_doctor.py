@@ -80,6 +80,29 @@ def test_a_broker_and_a_model_that_answer_are_well(clone: Clone, rabbit: str) ->
     assert {state for state, _ in found["workers"]} == {"warning"}
 
 
+def test_an_open_alert_is_shown_and_only_a_critical_one_is_wrong(clone: Clone) -> None:
+    raised = (
+        "INSERT INTO alerts (id, source, cause, severity, text, count) "
+        "VALUES (gen_random_uuid(), 'test', %s, %s, %s, 3)"
+    )
+    with psycopg.connect(plain(clone.superuser_url), autocommit=True) as superuser:
+        superuser.execute(raised, ["silence", "warning", "It is too quiet. Listen."])
+        superuser.execute(
+            "INSERT INTO alerts (id, source, cause, severity, text, acknowledged_at, acknowledged_by) "
+            "VALUES (gen_random_uuid(), 'test', 'past', 'critical', 'Over.', now(), 'a person')"
+        )
+        done = longhaul("doctor", "--json", env=on(clone))
+        assert _wrong(done) == []
+        ((state, words),) = _found(done)["alert"]
+        assert state == "warning"
+        assert words.startswith("3 times since ")
+        assert words.endswith(": It is too quiet. Listen.")
+        superuser.execute(raised, ["fire", "critical", "It burns. Run."])
+    ((what, words),) = _wrong(longhaul("doctor", "--json", env=on(clone)))
+    assert what == "alert"
+    assert "It burns" in words
+
+
 def test_a_database_that_is_unreachable_is_wrong() -> None:
     with _nobody_listens() as port:
         done = longhaul(
