@@ -24,6 +24,7 @@ from broker.wake import wake
 from broker.work import Done, Work
 from ledger import ending, running
 from ledger.claiming import Claim
+from ledger.ending import REQUEST_GONE
 from ledger.policy import policy
 from schema.engine import DatabaseAway
 
@@ -91,6 +92,8 @@ def live(process: WorkerProcess, held: Held) -> None:
 
 def _run(process: WorkerProcess, held: Held, step: Step) -> Done | BaseException:
     """Run the step's coroutine to its end, and that of the threads it started."""
+    if held.claim.payload is None:
+        return Permanent("The job's stored request is gone. Ask again.", reason=REQUEST_GONE)
     try:
         request = step.policy.payload.model_validate(held.claim.payload)
     except ValidationError as error:

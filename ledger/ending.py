@@ -36,6 +36,8 @@ class Cancel(NamedTuple):
 
 #: Reason of a job that lost its worker too often.
 RECOVERY_EXHAUSTED = "recovery_exhausted"
+#: Reason of a job of which nobody knows any more what was asked for.
+REQUEST_GONE = "request_gone"
 #: Reason of a job that gave its claim back once too often without having finished anything.
 NO_PROGRESS = "no_progress"
 #: Reason of a job whose last allowed attempt failed.

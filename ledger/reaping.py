@@ -3,26 +3,41 @@
 Age alone is never a reason (I9): a run that is long, with a worker that beats and passes that finish, is healthy.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from datetime import datetime, timedelta
+from typing import Literal, TypeVar
 from uuid import UUID
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from base.ids import uuid7
 from base.logs import get
-from ledger.ending import RECOVERY_EXHAUSTED, react
+from ledger.ending import RECOVERY_EXHAUSTED, REQUEST_GONE, react
 from ledger.policy import Policy, declared, policy
 from ledger.presence import Process, provably_gone, this_process
+from schema.away import took_too_long
 from schema.engine import Database, DatabaseAway
 from schema.ledger import attempts, endings, reaping, workers
+from schema.ledger.reaping import InFlight
+
+__all__ = ["InFlight", "Reaped", "clock", "in_flight", "reap", "reap_gone"]
+
+T = TypeVar("T")
+
+#: A run that was taken is due so much later: its last holder, should it still run, is told before the next one begins.
+TOLD_WITHIN = timedelta(seconds=2)
 
 _log = get(__name__)
 
 
 @dataclass(frozen=True)
 class Reaped:
-    """A run that was taken back. `fence` is the one its last holder has: what to abort, should it still run."""
+    """A run that was taken back. `fence` is the one its last holder has: what to abort, should it still run.
+
+    `gone`: its holder is provably gone, so there is nobody to be told, and the run is due at once.
+    """
 
     job_id: UUID
     account_id: UUID
@@ -30,10 +45,42 @@ class Reaped:
     lane: str
     fence: int
     outcome: Literal["pending", "failed"]
+    gone: bool
+
+
+#: Gets each run that was taken back, after the commit that took it.
+Told = Callable[[Reaped], None]
+
+
+def _nobody(_: Reaped) -> None:
+    """Where who takes a run back tells nobody."""
+
+
+def in_flight(
+    database: Database, *, watched_since: datetime | None = None, observer: Process | None = None
+) -> InFlight | None:
+    """What runs and how much of it looks abandoned, leaving out what provably gone processes held.
+
+    None: the database took longer to say so than a statement may.
+
+    Raises:
+        DatabaseAway: it can't be asked now.
+    """
+    gone = _gone(database, observer or this_process())
+
+    def look(connection: Connection) -> InFlight | None:
+        return reaping.in_flight(connection, _patience(), gone=gone, watched_since=watched_since)
+
+    return _in_time(database, look)
 
 
 def reap(
-    database: Database, *, limit: int = 50, watched_since: datetime | None = None, observer: Process | None = None
+    database: Database,
+    *,
+    limit: int = 50,
+    watched_since: datetime | None = None,
+    observer: Process | None = None,
+    tell: Told = _nobody,
 ) -> list[Reaped]:
     """Take back abandoned runs of the tasks this process knows, each inside its own account (E31).
 
@@ -45,7 +92,6 @@ def reap(
         DatabaseAway: it can't be asked now.
     """
     gone = _gone(database, observer or this_process())
-    patience = [(known.task, known.stale_after, known.stall_after) for known in declared().values()]
     reaped: list[Reaped] = []
     seen: set[UUID] = set()
     # Those that can't be taken back stay where they are: without another look a batch of them would hide the rest.
@@ -53,13 +99,13 @@ def reap(
         with database.engine() as connection:
             found = reaping.suspicious(
                 connection,
-                patience,
+                _patience(),
                 gone=gone,
                 watched_since=watched_since,
                 passed_over=seen,
                 limit=wanted,
             )
-        reaped += _take_back_all(database, found, gone, watched_since)
+        reaped += _take_back_all(database, found, gone, watched_since, tell)
         if len(found) < wanted:
             break
         seen.update(suspect.job_id for suspect in found)
@@ -72,26 +118,47 @@ def clock(database: Database) -> datetime:
         return reaping.clock(connection)
 
 
-def reap_gone(database: Database, *, limit: int = 50, observer: Process | None = None) -> list[Reaped]:
+def reap_gone(
+    database: Database, *, limit: int = 50, observer: Process | None = None, tell: Told = _nobody
+) -> list[Reaped]:
     """Take back only what provably gone processes of this machine held: recovery need not wait for the sweep (E27)."""
     gone = _gone(database, observer or this_process())
     if not gone:
         return []
-    with database.engine() as connection:
-        found = reaping.held_by(connection, gone, list(declared()), limit)
-    return _take_back_all(database, found, gone, None)
+    found = _in_time(database, lambda connection: reaping.held_by(connection, gone, list(declared()), limit))
+    return _take_back_all(database, found or [], gone, None, tell)
+
+
+def _patience() -> reaping.Patience:
+    return [(known.task, known.stale_after, known.stall_after) for known in declared().values()]
 
 
 def _gone(database: Database, observer: Process) -> list[UUID]:
     if observer.boot_id is None or observer.pid_namespace is None:
         return []
-    with database.engine() as connection:
-        neighbours = workers.neighbours(connection, observer.boot_id, observer.pid_namespace)
-    return [n.worker_id for n in neighbours if provably_gone(n.pid, n.start_ticks)]
+    boot_id, pid_namespace = observer.boot_id, observer.pid_namespace
+    neighbours = _in_time(database, lambda connection: workers.neighbours(connection, boot_id, pid_namespace))
+    return [n.worker_id for n in neighbours or [] if provably_gone(n.pid, n.start_ticks)]
+
+
+def _in_time(database: Database, look: Callable[[Connection], T]) -> T | None:
+    """What the look says; None where the database takes longer to answer than a statement may: nothing is known."""
+    try:
+        with database.engine(read_only=True) as connection:
+            return look(connection)
+    except DBAPIError as error:
+        if not took_too_long(error.orig):
+            raise
+        _log.warning("abandoned jobs could not be looked for in time")
+        return None
 
 
 def _take_back_all(
-    database: Database, found: Collection[reaping.Suspect], gone: Collection[UUID], watched_since: datetime | None
+    database: Database,
+    found: Collection[reaping.Suspect],
+    gone: Collection[UUID],
+    watched_since: datetime | None,
+    tell: Told,
 ) -> list[Reaped]:
     reaped = []
     for suspect in found:
@@ -105,6 +172,8 @@ def _take_back_all(
             continue
         if taken is not None:
             reaped.append(taken)
+            # One after the other: what the first of many lost must not wait for the last.
+            tell(taken)
     return reaped
 
 
@@ -123,7 +192,9 @@ def _take_back(
             stall_after=declared.stall_after,
             gone=gone,
             watched_since=watched_since,
-            reason=RECOVERY_EXHAUSTED,
+            told_within=TOLD_WITHIN,
+            exhausted=RECOVERY_EXHAUSTED,
+            request_gone=REQUEST_GONE,
         )
         if taken is None:
             return None
@@ -152,4 +223,5 @@ def _take_back(
         lane=job.lane,
         fence=suspect.fence,
         outcome="failed" if job.outcome == "failed" else "pending",
+        gone=taken.gone,
     )

@@ -59,6 +59,11 @@ def says_not_now(error: psycopg.Error) -> bool:
     return state.startswith("08") or state in _NOT_NOW
 
 
+def took_too_long(error: BaseException | None) -> bool:
+    """Whether a statement was cut because it ran longer than one may."""
+    return isinstance(error, psycopg.errors.QueryCanceled)
+
+
 def away(error: BaseException | None, what: str = "used", setting: str = "LONGHAUL_DATABASE_URL") -> DatabaseAway:
     """What the server or the network said, with what to do; `setting` is the address that was tried."""
     said = first_line(error)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from base.errors import Misconfigured
 from base.settings import DatabaseLimits, load, names
 from tests.services.homes import remove_what_killed_tests_left, temporary_home
-from tests.services.postgres import Clone, Lent, Postgres
+from tests.services.postgres import Clone, Lent, Postgres, plain
 from tests.services.rabbit import GET_IT, USUAL, Node, Server, Unavailable, running
 from tests.services.rabbit_management import Managed
 
@@ -131,6 +132,18 @@ def database(clone: Clone) -> "Iterator[Database]":
     use(opened)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def long_up(database: "Database", clone: Clone) -> None:
+    """A server that has been up for long: silence counts from its start, and the tests' own has just started."""
+    with psycopg.connect(plain(clone.superuser_url), autocommit=True) as superuser:
+        superuser.execute(
+            "CREATE FUNCTION public.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql STABLE "
+            "AS $$ SELECT timestamptz '2001-01-01 00:00+00' $$"
+        )
+        superuser.execute(f"ALTER DATABASE {clone.name} SET search_path = public, pg_catalog".encode())
+    database.close()  # connections from here on see it
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ the end of its checkpoints (E2, E8, E30).
 
 from sqlalchemy import Connection
 
-from ledger.ending import RECOVERY_EXHAUSTED
+from ledger.ending import RECOVERY_EXHAUSTED, REQUEST_GONE
 from ledger.policy import Ended
 from schema.enrichment import mappings, passes, runs
 from schema.enrichment.runs import EndState, Run
@@ -33,11 +33,14 @@ def release(connection: Connection, ended: Ended) -> None:
 
 
 def _error(run: Run, ended: Ended) -> str | None:
-    """For a run that kept losing its worker: how far it came (E33)."""
-    if ended.reason != RECOVERY_EXHAUSTED:
-        return ended.error
-    return (
-        f"The run lost its worker {ended.recoveries + 1} times and is given up: {run.completed_items} of "
-        f"{run.total_items} items were completed. Ask for a new run; if that happens again, the log of its workers "
-        "says why."
-    )
+    """For a run that was given up: how far it came (E33)."""
+    done = f"{run.completed_items} of {run.total_items} items were completed."
+    if ended.reason == RECOVERY_EXHAUSTED:
+        times = f"{ended.recoveries + 1} times" if ended.recoveries else "once"
+        return (
+            f"The run lost its worker {times} and is given up: {done} Ask for a new run; if that "
+            "happens again, the log of its workers says why."
+        )
+    if ended.reason == REQUEST_GONE:
+        return f"The run is given up, because its stored request is gone: {done} Ask for a new run."
+    return ended.error

@@ -1,5 +1,6 @@
 """Signals reach every process that listens, and nobody waits for them."""
 
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -100,6 +101,40 @@ def test_a_wake_up_reaches_who_has_no_broker_in_between() -> None:
     SignalWakes().send("a lane", {"a.task": 2})
 
     until(lambda: woken == [("a lane", {"a.task": 2})])
+    end()
+
+
+def test_an_abort_names_the_job_its_fence_and_why() -> None:
+    stopped: list[tuple[UUID, int, str]] = []
+    end = signals.on_abort(lambda job_id, fence, why: stopped.append((job_id, fence, why)))
+    carrier = LocalCarrier()
+    signals.use(carrier)
+
+    signals.publish_abort(RUN, 3, "taken")
+    signals.publish_abort(RUN, 4, "canceled")
+
+    until(lambda: len(stopped) == 2)
+    end()
+    signals.publish_abort(RUN, 5, "taken")
+    carrier.close()
+    signals.use(None)
+    assert stopped == [(RUN, 3, "taken"), (RUN, 4, "canceled")]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"fence": "7"}, {"job": "nobody"}, {"job": 7}, {"why": "whim"}, {"why": None}, {"why": []}, {"signal": "stop"}],
+    ids=str,
+)
+def test_an_abort_that_can_not_be_read_stops_nobody(more: dict[str, Any]) -> None:
+    stopped: list[UUID] = []
+    end = signals.on_abort(lambda job_id, _fence, _why: stopped.append(job_id))
+    said = {"signal": "abort", "job": str(RUN), "fence": 7, "why": "taken"}
+
+    signals.heard(json.dumps({**said, **more}).encode())
+    assert stopped == []
+    signals.heard(json.dumps(said).encode())
+    assert stopped == [RUN]
     end()
 
 

@@ -23,15 +23,3 @@ def reactions() -> Reactions:
     REACTIONS.seen.clear()
     REACTIONS.refuse = False
     return REACTIONS
-
-
-@pytest.fixture
-def long_up(scene: Scene) -> None:
-    """A server that has been up for long: silence counts from its start, and the tests' own has just started."""
-    scene.change(
-        "CREATE FUNCTION public.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql STABLE "
-        "AS $$ SELECT timestamptz '2001-01-01 00:00+00' $$"
-    )
-    (name,) = scene.look("SELECT current_database() AS name")
-    scene.change(f"ALTER DATABASE {name['name']} SET search_path = public, pg_catalog")
-    scene.database.close()  # connections from here on see it

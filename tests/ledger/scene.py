@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from base.clock import monotonic
-from ledger import claiming, inserting, workers
+from ledger import claiming, inserting, waking, workers
 from ledger.claiming import Claim
 from ledger.policy import Ended, Policy, declare
 from schema.engine import Database
@@ -134,6 +134,11 @@ class Scene:
     def age(self, worker_id: UUID, by: timedelta) -> None:
         """Make a worker's last beat so old."""
         self.change("UPDATE workers SET beat_at = beat_at - %s WHERE id = %s", by, worker_id)
+
+    def come_due(self) -> int:
+        """Let the time come that pending jobs wait for; how many became runnable."""
+        self.change("UPDATE jobs SET due_at = due_at - interval '2 days' WHERE state = 'pending' AND NOT ready")
+        return waking.promote_due(self.database, LANE)
 
     def wait_until_somebody_waits_for_a_lock(self) -> None:
         with self.superuser() as connection:

@@ -25,7 +25,7 @@ def _mark(connection: Connection) -> None:
 LOSSES: dict[str, Callable[[Scene, Claim], object]] = {
     "canceled": lambda scene, claim: ending.cancel(scene.database, scene.account_id, claim.job_id, by="a test"),
     "taken back": lambda scene, claim: _taken_back(scene, claim),  # noqa: PLW0108  defined below
-    "taken back and claimed again": lambda scene, claim: _taken_back(scene, claim) and scene.claim(),
+    "taken back and claimed again": lambda scene, claim: _claimed_again(scene, claim),  # noqa: PLW0108
     "done": lambda scene, claim: ending.complete(scene.database, claim),
     "handed over": lambda scene, claim: ending.hand_over(scene.database, claim, progressed=True),
 }
@@ -37,6 +37,12 @@ def _taken_back(scene: Scene, claim: Claim) -> bool:
     assert reaped.job_id == claim.job_id
     scene.age(claim.worker_id, -2 * STALE)
     return True
+
+
+def _claimed_again(scene: Scene, claim: Claim) -> None:
+    _taken_back(scene, claim)
+    assert scene.come_due() == 1
+    assert scene.claim() is not None
 
 
 def _everything(scene: Scene) -> dict[str, object]:

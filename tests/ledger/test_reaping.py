@@ -58,10 +58,11 @@ def test_a_run_of_a_silent_worker_goes_back_with_its_recovery_counted(scene: Sce
         "pending",
     )
     row = scene.row(claim.job_id)
-    assert (row["state"], row["ready"], row["attempts"], row["recoveries"], row["fence"]) == ("pending", True, 0, 1, 2)
+    assert (row["state"], row["ready"], row["attempts"], row["recoveries"], row["fence"]) == ("pending", False, 0, 1, 2)
     (attempt,) = scene.attempts(claim.job_id)
     assert (attempt["outcome"], attempt["worker_id"], attempt["fence"]) == ("reaped", claim.worker_id, claim.fence)
     assert reactions.seen == []
+    scene.come_due()
     again = scene.claim()
     assert again is not None
     assert (again.fence, again.recoveries) == (3, 1)
@@ -83,6 +84,7 @@ def test_recoveries_are_bounded_and_then_it_fails_with_what_was_done(scene: Scen
         running.progress(scene.database, claim, done=7)
         scene.change("UPDATE jobs SET progress_at = progress_at - %s", STALL + MOMENT)
         outcomes += [reaped.outcome for reaped in reaping.reap(scene.database)]
+        scene.come_due()
     assert outcomes == ["pending", "pending", "failed"]
     row = scene.row(job_id)
     assert (row["state"], row["reason"], row["recoveries"], row["attempts"]) == ("failed", "recovery_exhausted", 2, 0)
@@ -99,6 +101,7 @@ def test_bounded_by_attempts_a_lost_worker_has_used_one(scene: Scene) -> None:
         scene.change("UPDATE jobs SET progress_at = progress_at - %s", STALL + MOMENT)
         reaping.reap(scene.database)
         assert scene.row(job_id)["attempts"] == attempt
+        scene.come_due()
     row = scene.row(job_id)
     assert (row["state"], row["reason"], row["fence"]) == ("failed", "recovery_exhausted", 6)
 

@@ -4,6 +4,7 @@ After each step the rows must be what the model says, and what must hold of any 
 claim per job, a fence that only rises, the equation of attempts, one open job per key, ended rows that stay.
 """
 
+import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -28,6 +29,7 @@ from ledger import ending, reaping, running, waking, workers
 from ledger.claiming import Claim
 from ledger.inserting import FollowUp
 from ledger.policy import policy
+from ledger.reaping import Reaped
 from tests.ledger.scene import GATED, LANE, ONCE, RECOVERED, REFUSING, STALE, TASKS, TRIED, Payload, Reactions, Scene
 from tests.ledger.verbs import VERBS
 
@@ -64,6 +66,7 @@ class Job:
     taken: int = 0  # reaps and cancels: the fence rises, the holder is not asked
     uncounted: int = 0  # handovers and reaps that give the attempt back
     recoveries: int = 0
+    asked: bool = True  # its stored request is there
 
     @property
     def fence(self) -> int:
@@ -102,7 +105,9 @@ class Ledger(RuleBasedStateMachine):
             self._add(self.scene.insert(task), task, None, 100, ready=True)
         self._claim(0, set(TASKS), suspects=True)
 
-    @rule(data=st.data(), what=st.sampled_from(["insert", "claim", "claim", "claim", "cancel", "silence", "time"]))
+    @rule(
+        data=st.data(), what=st.sampled_from(["insert", *["claim"] * 3, "cancel", "silence", "death", "time", "loss"])
+    )
     def somebody_asks(self, data: st.DataObject, what: str) -> None:
         match what:
             case "insert":
@@ -119,6 +124,10 @@ class Ledger(RuleBasedStateMachine):
                 self._cancel(self.jobs[data.draw(st.sampled_from(sorted(self.jobs)))])
             case "silence":
                 self._reap_after_silence(data.draw(st.integers(0, 1)))
+            case "death":
+                self._reap_after_death(data.draw(st.integers(0, 1)))
+            case "loss":
+                self._lose_the_request(self.jobs[data.draw(st.sampled_from(sorted(self.jobs)))])
             case _:
                 self._let_time_pass()
 
@@ -164,6 +173,7 @@ class Ledger(RuleBasedStateMachine):
         self._set(best, state="running", claims=best.claims + 1)
         now = self.jobs[best.id]
         assert (claim.fence, claim.attempts, claim.recoveries) == (now.fence, now.attempts, now.recoveries)
+        assert (claim.payload is not None) == now.asked
         self.claims.append(claim)
 
     def _cancel(self, job: Job) -> None:
@@ -175,19 +185,33 @@ class Ledger(RuleBasedStateMachine):
     def _reap_after_silence(self, who: int) -> None:
         assert reaping.reap(self.scene.database) == []
         silent = self.workers[who]
-        lost = {claim.job_id for claim in self._live() if claim.worker_id == silent}
         self.scene.age(silent, 2 * STALE)
         reaped = reaping.reap(self.scene.database)
         self.scene.age(silent, -2 * STALE)
-        assert {r.job_id for r in reaped} == lost
+        self._taken_from(silent, reaped, due_at_once=False)
+
+    def _reap_after_death(self, who: int) -> None:
+        """A worker's process is gone; another takes its row, so that the day goes on."""
+        assert reaping.reap_gone(self.scene.database) == []
+        dead = self.workers[who]
+        self.scene.change("UPDATE workers SET pid = %s WHERE id = %s", 2**22 + 1, dead)
+        reaped = reaping.reap_gone(self.scene.database)
+        self.scene.change("UPDATE workers SET pid = %s WHERE id = %s", os.getpid(), dead)
+        self._taken_from(dead, reaped, due_at_once=True)
+
+    def _taken_from(self, worker_id: UUID, reaped: list[Reaped], *, due_at_once: bool) -> None:
+        lost = {(claim.job_id, claim.fence) for claim in self._live() if claim.worker_id == worker_id}
+        assert {(r.job_id, r.fence) for r in reaped} == lost
+        assert {r.gone for r in reaped} <= {due_at_once}
         for job in [self.jobs[r.job_id] for r in reaped]:
             declared = policy(job.task)
             by_recoveries = declared.max_recoveries is not None
             limit = declared.max_recoveries if by_recoveries else declared.attempt_limit
-            spent = (job.recoveries if by_recoveries else job.attempts) >= (limit or 0)
+            spent = not job.asked or (job.recoveries if by_recoveries else job.attempts) >= (limit or 0)
             self._set(
                 job,
                 state="failed" if spent else "pending",
+                ready=spent or due_at_once,
                 taken=job.taken + 1,
                 uncounted=job.uncounted + by_recoveries,
                 recoveries=job.recoveries + (not spent),
@@ -195,10 +219,14 @@ class Ledger(RuleBasedStateMachine):
 
     def _let_time_pass(self) -> None:
         waiting = [job for job in self.jobs.values() if job.state == "pending" and not job.ready]
-        self.scene.change("UPDATE jobs SET due_at = due_at - interval '2 days' WHERE state = 'pending' AND NOT ready")
-        assert waking.promote_due(self.scene.database, LANE) == len(waiting)
+        assert self.scene.come_due() == len(waiting)
         for job in waiting:
             self._set(job, ready=True)
+
+    def _lose_the_request(self, job: Job) -> None:
+        if job.state in OPEN:
+            self.scene.change("DELETE FROM job_bodies WHERE job_id = %s", job.id)
+            self._set(job, asked=False)
 
     # -- saying
 

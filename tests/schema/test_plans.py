@@ -293,12 +293,37 @@ def test_the_reap_looks_at_what_runs_only(waiting: Crowd, planned: dict[str, str
     assert "jobs_held_idx" in plan.indexes
     assert plan.buffers <= 400
     plan = waiting.explain(
+        reaping._IN_FLIGHT, {k: asked[k] for k in asked if k not in ("passed_over", "limit")}, planned
+    )
+    assert not plan.scans_all_jobs()
+    assert "jobs_held_idx" in plan.indexes
+    assert plan.buffers <= 400
+    plan = waiting.explain(
         reaping._HELD_BY, {"gone": [waiting.worker_id], "tasks": [*OPEN_TASKS], "limit": 50}, planned
     )
     assert not plan.scans_all_jobs()
     plan = waiting.explain(workers._NEIGHBOURS, {"boot_id": "this", "pid_namespace": 1}, planned)
     assert not plan.scans_all_jobs()
     assert plan.buffers <= 120
+
+
+@pytest.mark.usefixtures("analyzed")
+def test_taking_a_run_back_finds_its_row(waiting: Crowd) -> None:
+    asked = {
+        "job_id": uuid7(),
+        "fence": 1,
+        "stale": 180.0,
+        "stall": 1200.0,
+        "gone": [],
+        "watched_since": None,
+        "told_within": timedelta(seconds=2),
+        "exhausted": "x",
+        "request_gone": "y",
+    }
+    for statement in (reaping._LOCK, reaping._take_back()):
+        plan = waiting.explain(statement, asked, account=True)
+        assert not plan.scans_all_jobs()
+        assert plan.buffers <= 60
 
 
 @pytest.mark.usefixtures("analyzed")
