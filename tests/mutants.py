@@ -28,6 +28,11 @@ def _just_do_it(call: Callable[[], Any]) -> Any:
     return call()
 
 
+def _true(*_: Any) -> str:
+    """As a condition in SQL."""
+    return "true"
+
+
 def _select_nothing(*_: Any) -> str:
     return "SELECT 1"
 
@@ -66,6 +71,21 @@ MUTANTS: dict[str, Mutant] = {
         "ledger.fencing:refuse_stale",
         _as_it_is,
         "tests/ledger/test_fencing.py::test_a_stale_fence_writes_nothing",
+    ),
+    "the reap looks again in the statement that writes": Mutant(
+        "schema.ledger.reaping:still_abandoned",
+        _true,
+        "tests/ledger/test_reaping.py::test_what_beats_between_the_look_and_the_write_is_left_alone",
+    ),
+    "the reap takes the claim it found and no later one": Mutant(
+        "schema.ledger.reaping:still_held",
+        _true,
+        "tests/ledger/test_taking_back.py::test_a_run_claimed_again_in_between_is_not_the_one_that_was_found",
+    ),
+    "the reaper holds back when the world looks sick": Mutant(
+        "actors.upkeep.reap:looks_sick",
+        _nothing,
+        "tests/actors/test_reaper.py::test_five_of_nine_at_once_are_the_worlds_fault",
     ),
     "no process works as its login role": Mutant(
         "schema.engine:enter_role",
