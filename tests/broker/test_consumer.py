@@ -11,6 +11,9 @@ from base.settings import Broker as BrokerSettings
 from broker.queues import QueuesDiffer, dead_letters
 from tests.broker.bench_of_threads import LANE, TASK, Bench
 from tests.broker.until import until
+from tests.services.rabbit_kinds import ON_EVERY_KIND, Kind
+
+pytestmark = ON_EVERY_KIND
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +22,8 @@ def _soon_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bench(lane_url: str) -> Iterator[Bench]:
-    bench = Bench(lane_url)
+def bench(lane_url: str, rabbit_kind: Kind) -> Iterator[Bench]:
+    bench = Bench(lane_url, BrokerSettings(queue_type=rabbit_kind.queue_type))
     yield bench
     bench.close()
 
@@ -113,8 +116,8 @@ def test_what_a_message_says_of_queue_and_time_is_not_believed(bench: Bench) -> 
     assert all(thread.is_alive() for thread in worker.workers)
 
 
-def test_dead_letters_are_bounded_and_there_is_no_delay_queue(lane_url: str) -> None:
-    bench = Bench(lane_url, BrokerSettings(dead_letter_limit=5))
+def test_dead_letters_are_bounded_and_there_is_no_delay_queue(lane_url: str, rabbit_kind: Kind) -> None:
+    bench = Bench(lane_url, BrokerSettings(queue_type=rabbit_kind.queue_type, dead_letter_limit=5))
     bench.work(threads=1)
     for _ in range(8):
         bench.send_raw(b"nonsense")
@@ -127,24 +130,13 @@ def test_dead_letters_are_bounded_and_there_is_no_delay_queue(lane_url: str) -> 
     bench.close()
 
 
-def test_quorum_queues_carry_the_same_messages(lane_url: str) -> None:
-    bench = Bench(lane_url, BrokerSettings(queue_type="quorum"))
-    bench.send(3)
-    bench.work(threads=2)
-    until(lambda: bench.started == 2)
-    bench.let_go(0)
-    bench.let_go(1)
-    until(lambda: bench.started == 3)
-    bench.close()
-
-
 def test_queue_arguments_that_differ_end_the_consumer_with_one_sentence(
-    bench: Bench, caplog: pytest.LogCaptureFixture
+    bench: Bench, rabbit_kind: Kind, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.channel().queue_declare(
         dead_letters(LANE),
         durable=True,
-        arguments={"x-queue-type": "classic", "x-max-length": 7, "x-message-ttl": 604_800_000},
+        arguments={"x-queue-type": rabbit_kind.queue_type, "x-max-length": 7, "x-message-ttl": 604_800_000},
     )
     refusals: list[str] = []
     bench.broker.on_refusal = refusals.append

@@ -12,6 +12,9 @@ from tests.broker.processes import WorkerUnderTest
 from tests.broker.steps_under_test import LANE, InFolder, Nothing
 from tests.broker.until import until
 from tests.services.rabbit import Server
+from tests.services.rabbit_kinds import ON_EVERY_KIND
+
+pytestmark = ON_EVERY_KIND
 
 Start = Callable[..., WorkerUnderTest]
 
@@ -109,7 +112,8 @@ def test_a_wake_up_is_not_acknowledged_while_the_database_is_away(
         lane.send("brokertest.note")
         until(lambda: "a wake-up waits for the database" in worker.said)
         vhost = urlsplit(lane.url).path[1:]
-        assert rabbit_server.queues(vhost)[LANE] == (0, 1)
+        # A quorum queue tells its counts some seconds late
+        until(lambda: rabbit_server.queues(vhost)[LANE] == (0, 1))
         assert not request.marked("ran")
 
     until(lambda: jobs.state(job) == "done")

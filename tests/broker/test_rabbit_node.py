@@ -1,4 +1,4 @@
-"""A RabbitMQ that takes messages back, dies, or has no memory left: a node of the test's own each time."""
+"""A RabbitMQ that dies, or has no memory left: a node of the test's own each time."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,31 +17,13 @@ from tests.broker.processes import WorkerUnderTest
 from tests.broker.steps_under_test import LANE, InFolder, Nothing
 from tests.broker.until import until
 from tests.services.rabbit import Node
+from tests.services.rabbit_kinds import ON_EVERY_KIND
 
 Start = Callable[..., WorkerUnderTest]
 StartNode = Callable[..., Node]
 
 
-def test_a_job_outlives_the_ack_timeout_of_its_message(
-    rabbit_node: StartNode, start: Start, jobs: Jobs, tmp_path: Path
-) -> None:
-    node = rabbit_node("consumer_timeout = 3000", advanced="{rabbit, [{channel_tick_interval, 1000}]}")
-    worker = start(LONGHAUL_BROKER_URL=node.url).ready()
-    request = InFolder(folder=tmp_path)
-    job = jobs.insert("brokertest.hold", request)
-
-    until(lambda: "took this worker's messages back" in worker.said, 30)
-    assert "of 3 s, while LONGHAUL_BROKER__ACK_TIMEOUT says 14400 s. Set both alike." in worker.said
-    later = jobs.insert("brokertest.noop", Nothing())
-    until(lambda: jobs.state(later) == "done")
-    request.mark("go")
-
-    until(lambda: jobs.state(job) == "done")
-    row = jobs.row(job)
-    assert (row.attempts, row.recoveries, row.fence) == (1, 0, 1)
-    assert (tmp_path / "job.started").read_text().count("\n") == 1
-
-
+@ON_EVERY_KIND
 def test_a_job_outlives_its_broker(rabbit_node: StartNode, start: Start, jobs: Jobs, tmp_path: Path) -> None:
     node = rabbit_node()
     worker = start(LONGHAUL_BROKER_URL=node.url).ready()

@@ -9,6 +9,7 @@ import pika
 import pytest
 
 from cli import testing
+from tests.services import rabbit_four
 from tests.services.rabbit import Node, Server
 from tests.services.rabbit_management import Managed
 
@@ -29,8 +30,41 @@ def _tests(*words: str) -> tuple[int, str]:
 def test_without_rabbitmq_its_tests_are_left_out_and_the_end_says_how_to_get_it() -> None:
     code, said = _tests("--rabbitmq", "none")
     assert code == 0, said
-    assert "2 skipped" in said
+    assert "3 skipped" in said
     assert "Left out: 2 tests that need RabbitMQ. To run them: apt-get install rabbitmq-server" in said
+
+
+def test_without_a_4_0_only_its_tests_are_left_out() -> None:
+    code, said = _tests("--rabbitmq4", "none")
+    assert code == 0, said
+    assert "2 passed, 1 skipped" in said
+    assert "Left out: 1 tests that need RabbitMQ 4.0. To run them: ./longhaul test, as root on Debian" in said
+
+
+def test_a_4_0_is_made_once_and_only_where_installing_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = tmp_path / "asked"
+    fake = tmp_path / "bin" / "debootstrap"
+    fake.parent.mkdir()
+    fake.write_text(f'#!/bin/sh\necho "$@" >> {asked}\necho "E: no way to the mirror" >&2\nexit 1\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(fake.parent), prepend=":")
+    only = ("-k", "4_0")
+
+    code, said = _tests(*only)
+    assert code == 0, said
+    assert not asked.exists()
+
+    code, said = _tests(*only, "--may-install")
+    assert code == 0, said
+    if rabbit_four.may_be_made():
+        assert asked.read_text().count("\n") == 1
+        assert said.count(f"Making RabbitMQ 4.0 in {tmp_path}/longhaul/rabbitmq-4.0, once (--no-install") == 1
+        assert "could not be made: E: no way to the mirror" in said
+    assert "needs RabbitMQ 4.0: RabbitMQ 4.0 was not made here" in said
+    assert _tests(*only, "--all")[0] == 1
 
 
 def test_everything_demanded_is_everything_or_a_failure() -> None:

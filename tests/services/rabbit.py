@@ -98,17 +98,20 @@ class Node:
     """
 
     def __init__(self, conf: Sequence[str] = (), advanced: str = "") -> None:
-        self._server_command = _program("rabbitmq-server", _UNWRAPPED)
-        self._epmd_command = _program("epmd")
-        ctl = _program("rabbitmqctl", _UNWRAPPED)
-        if not self._server_command or not self._epmd_command or not ctl:
-            raise Unavailable("rabbitmq-server is not installed")
         self.folder = Path(tempfile.mkdtemp(prefix="longhaul-rabbit-"))
+        try:
+            self._server_command = self.command("rabbitmq-server")
+            self._epmd_command = self.command("epmd")
+            ctl = self.command("rabbitmqctl")
+        except Unavailable:
+            self.folder.rmdir()
+            raise
+        seen = self.seen_folder()
         self.port, dist, epmd_port = _free_ports(3)
         self._write_files(conf, advanced)
         env = {
             "PATH": _SEARCH,
-            "HOME": str(self.folder),
+            "HOME": str(seen),
             "LANG": "C.UTF-8",
             "RABBITMQ_NODENAME": f"longhaul-{secrets.token_hex(3)}@localhost",
             "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
@@ -116,18 +119,29 @@ class Node:
             "RABBITMQ_DIST_PORT": str(dist),
             "ERL_EPMD_PORT": str(epmd_port),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "RABBITMQ_MNESIA_BASE": str(self.folder / "data"),
-            "RABBITMQ_LOG_BASE": str(self.folder / "log"),
-            "RABBITMQ_CONF_ENV_FILE": str(self.folder / "empty"),
-            "RABBITMQ_CONFIG_FILE": str(self.folder / "rabbitmq.conf"),
-            "RABBITMQ_ADVANCED_CONFIG_FILE": str(self.folder / "advanced.config"),
-            "RABBITMQ_ENABLED_PLUGINS_FILE": str(self.folder / "plugins"),
+            "RABBITMQ_MNESIA_BASE": str(seen / "data"),
+            "RABBITMQ_LOG_BASE": str(seen / "log"),
+            "RABBITMQ_CONF_ENV_FILE": str(seen / "empty"),
+            "RABBITMQ_CONFIG_FILE": str(seen / "rabbitmq.conf"),
+            "RABBITMQ_ADVANCED_CONFIG_FILE": str(seen / "advanced.config"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(seen / "plugins"),
             # Two schedulers are plenty, and waiting ones must not spin on a small machine.
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none",
         }
         self.server = Server(f"amqp://guest:guest@127.0.0.1:{self.port}", ctl, env)
         self._process: subprocess.Popen[bytes] | None = None
         self._epmd: subprocess.Popen[bytes] | None = None
+
+    def command(self, name: str) -> tuple[str, ...]:
+        """What runs a program of RabbitMQ's or Erlang's for this node. Raises Unavailable."""
+        found = _program(name, _UNWRAPPED)
+        if not found:
+            raise Unavailable("rabbitmq-server is not installed")
+        return found
+
+    def seen_folder(self) -> Path:
+        """Its folder, as its programs see it."""
+        return self.folder
 
     @property
     def url(self) -> str:
