@@ -30,9 +30,6 @@ from base.errors import Misconfigured
 PREFIX = "LONGHAUL_"
 NESTED = "__"
 
-#: RabbitMQ looks at unacked messages once per tick, so a delivery may live this much longer than its timeout.
-BROKER_TICK = timedelta(seconds=60)
-
 #: Threads that run SQL and other blocking calls for a process's coroutines, beside its worker threads.
 SQL_THREADS = 8
 
@@ -86,6 +83,13 @@ class Broker(_Concern):
     ack_margin: Duration = Field(
         timedelta(minutes=20),
         description="A run hands over this long before the ack timeout; at least the slowest pass with retries.",
+    )
+    ack_tick: Duration = Field(
+        timedelta(seconds=60),
+        description="The broker's channel_tick_interval: a message may stay this much longer than the ack timeout.",
+    )
+    rabbitmqctl: str = Field(
+        "rabbitmqctl", description="Command that reads the broker's ack timeout, where it can be run; or `none`."
     )
     heartbeat: Duration = Field(timedelta(seconds=60), description="AMQP heartbeat interval.")
     blocked_connection_timeout: Duration = Field(
@@ -246,6 +250,11 @@ class Settings(BaseSettings):
         wait = max(self.llm.retry_after_cap, timedelta(seconds=self.semantic_enrichment.retry_delay_seconds))
         return attempts * call + (attempts - 1) * wait
 
+    @property
+    def least_ack_timeout(self) -> timedelta:
+        """What the broker's ack timeout has to exceed, so that a run can hand over in time."""
+        return self.slowest_pass + self.broker.ack_margin + self.broker.ack_tick
+
     @model_validator(mode="after")
     def _without_contradiction(self) -> "Settings":
         for sentence in self._contradictions():
@@ -283,12 +292,11 @@ class Settings(BaseSettings):
                 f"a run hands over {_span(broker.ack_margin)} before the ack timeout, but one pass may take "
                 f"{_span(self.slowest_pass)}. Raise LONGHAUL_BROKER__ACK_MARGIN to at least that"
             )
-        least = self.slowest_pass + broker.ack_margin + BROKER_TICK
-        if broker.ack_timeout <= least:
+        if broker.ack_timeout <= self.least_ack_timeout:
             yield (
                 f"the broker takes a message back after {_span(broker.ack_timeout)}, but the slowest pass, the margin "
-                f"and its tick need {_span(least)}. Raise LONGHAUL_BROKER__ACK_TIMEOUT and the broker's "
-                "consumer_timeout with it"
+                f"and its tick need {_span(self.least_ack_timeout)}. Raise LONGHAUL_BROKER__ACK_TIMEOUT and the "
+                "broker's consumer_timeout with it"
             )
 
 

@@ -1,7 +1,9 @@
 """Where RabbitMQ is, how patiently it is talked to, and how a failure to do so is told without its password."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pika
 from dramatiq.errors import ConnectionClosed
@@ -122,6 +124,11 @@ def address(url: SecretStr, settings: Broker, purpose: str) -> Address:
     parameters.blocked_connection_timeout = settings.blocked_connection_timeout.total_seconds()
     parameters.client_properties = {"connection_name": f"longhaul {purpose}"}
     return Address(parameters)
+
+
+def said_of_itself(connection: pika.BlockingConnection) -> Mapping[str, Any]:
+    """What the server said of itself when the connection was opened; pika keeps it to itself."""
+    return getattr(getattr(connection, "_impl", None), "server_properties", None) or {}
 
 
 def _cause(error: BaseException) -> str:

@@ -21,6 +21,7 @@ from base.clock import monotonic
 from base.errors import LonghaulError
 from base.settings import Broker as BrokerSettings
 from broker import queues
+from broker.ack_timeout import AckTimeout
 from broker.address import LINK_ERRORS, Address, Disconnected
 from broker.delivery import Delivery, read
 
@@ -50,6 +51,7 @@ class SafeConsumer(Consumer):
         lane: the queue.
         threads: how many messages may be in this process's hands at once.
         idle: seconds after which an iteration answers None.
+        ack_timeout: how long a message may be kept; learns when RabbitMQ takes one back.
         known: whether a task can be run here.
         draining: whether the process is ending.
         in_hand: the lane's deliveries that threads of this process have not finished, by identity. Shared by all
@@ -67,6 +69,7 @@ class SafeConsumer(Consumer):
         *,
         threads: int,
         idle: float,
+        ack_timeout: AckTimeout,
         known: Callable[[str], bool],
         draining: Callable[[], bool],
         in_hand: MutableMapping[int, RabbitDelivery],
@@ -75,7 +78,7 @@ class SafeConsumer(Consumer):
         self._settings = settings
         self._lane = lane
         self._threads = threads
-        self._keep_for = (settings.ack_timeout - settings.ack_margin).total_seconds()
+        self._ack_timeout = ack_timeout
         self._idle = idle
         self._known = known
         self._draining = draining
@@ -103,6 +106,9 @@ class SafeConsumer(Consumer):
                 self._connection.process_data_events(time_limit=self._idle)
             self._complain_if_closed()
             return self._readable()
+        except queues.MessagesTakenBack as error:
+            self._ack_timeout.learn(error.after, str(error))
+            raise Disconnected(error) from None
         except (AssertionError, *LINK_ERRORS) as error:
             raise Disconnected(queues.refusal(error, self._address, self._settings)) from None
         except LonghaulError as error:
@@ -138,8 +144,9 @@ class SafeConsumer(Consumer):
     def stop_taking(self) -> None:
         """Take no new message, and give back what no thread has begun.
 
-        Given back by closing the channel: rejecting counts towards the delivery limit of a quorum queue. The jobs
-        that run lose their message too, which is harmless: redelivered, it is one more wake-up.
+        Given back by closing the channel, all at once. The jobs that run lose their message too, which is harmless:
+        redelivered, it is one more wake-up. On a quorum queue of RabbitMQ 4.0 it counts as a delivery, as rejecting
+        does; a message given up after 20 of them is replaced by the relay.
         """
         self._cancel()
         unbegun = any(message.kept or not message.started for message in list(self._unacked.values()))
@@ -193,7 +200,11 @@ class SafeConsumer(Consumer):
                 self._channel.basic_ack(method.delivery_tag)
             else:
                 delivery = RabbitDelivery(
-                    message, method.delivery_tag, self, redelivered=method.redelivered, keep_for=self._keep_for
+                    message,
+                    method.delivery_tag,
+                    self,
+                    redelivered=method.redelivered,
+                    keep_for=self._ack_timeout.keep_for.total_seconds(),
                 )
                 self._unacked[delivery.tag] = self._in_hand[id(delivery)] = delivery
                 return delivery

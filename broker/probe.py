@@ -9,7 +9,7 @@ from pika.exceptions import ChannelClosedByBroker
 from base.errors import Misconfigured
 from base.settings import Settings
 from broker import queues
-from broker.address import LINK_ERRORS, Address, address
+from broker.address import LINK_ERRORS, Address, address, said_of_itself
 
 _NOT_FOUND = 404
 
@@ -59,6 +59,4 @@ def _differences(connection: pika.BlockingConnection, where: Address, settings: 
 
 
 def _version(connection: pika.BlockingConnection) -> str:
-    # pika keeps what the server said of itself to itself.
-    said = getattr(getattr(connection, "_impl", None), "server_properties", None) or {}
-    return str(said.get("version", "of unknown version"))
+    return str(said_of_itself(connection).get("version", "of unknown version"))

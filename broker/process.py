@@ -16,6 +16,7 @@ from base.clock import monotonic
 from base.errors import Misconfigured
 from base.settings import SQL_THREADS, Settings
 from broker import signals, wake
+from broker.ack_timeout import AckTimeout
 from broker.delivery import Delivery
 from broker.held import Held, Registry
 from broker.loop import Loop
@@ -40,6 +41,7 @@ class WorkerProcess:
     Attributes:
         settings: what the operator set.
         held: the claims of this process.
+        ack_timeout: how long RabbitMQ lets it keep a message, as far as that is known.
         draining: it takes nothing new and hands over what it holds.
         ending: passes in flight are cut too, and nobody waits for an outage any longer.
     """
@@ -47,6 +49,7 @@ class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.held = Registry()
+        self.ack_timeout = AckTimeout(settings.broker)
         self.draining = threading.Event()
         self.ending = threading.Event()
         self._database: Database | None = None

@@ -38,6 +38,18 @@ class QueuesDiffer(Misconfigured):
     """A queue exists with other arguments than this program declares."""
 
 
+class MessagesTakenBack(BrokerAway):
+    """A message stayed unacknowledged for longer than the broker's ack timeout, `after`."""
+
+    def __init__(self, after: timedelta, settings: Broker) -> None:
+        self.after = after
+        super().__init__(
+            "RabbitMQ took this worker's messages back: one stayed unacknowledged for longer than its consumer_timeout "
+            f"of {after.total_seconds():g} s, while LONGHAUL_BROKER__ACK_TIMEOUT says "
+            f"{settings.ack_timeout.total_seconds():g} s. Set both alike. The jobs in hand go on."
+        )
+
+
 def dead_letters(lane: str) -> str:
     """The queue that takes what a lane's workers could not read."""
     return f"{lane}.XQ"
@@ -89,7 +101,7 @@ def refusal(error: BaseException, address: Address, settings: Broker) -> Longhau
     if differs := _DIFFERS.search(text):
         return QueuesDiffer(_difference(differs, address))
     if timed_out := _ACK_TIMEOUT.search(text):
-        return BrokerAway(_withdrawn(timedelta(milliseconds=int(timed_out["ms"])), settings))
+        return MessagesTakenBack(timedelta(milliseconds=int(timed_out["ms"])), settings)
     if error.reply_code == _PRECONDITION_FAILED:
         return QueuesDiffer(f"RabbitMQ at {address} does not accept a queue as this program declares it: {text}.")
     return BrokerAway(f"RabbitMQ at {address} closed the channel: {text}.")
@@ -103,12 +115,4 @@ def _difference(found: re.Match[str], address: Address) -> str:
         f"Queue `{queue}` on RabbitMQ at {address} was made with other arguments: {argument} is {theirs} there, "
         f"{ours} here. Stop its workers and delete it with `rabbitmqctl -p {address.vhost} delete_queue {queue}` "
         f"(it holds only wake-ups, which are sent anew){setting}, then start again."
-    )
-
-
-def _withdrawn(theirs: timedelta, settings: Broker) -> str:
-    return (
-        f"RabbitMQ took this worker's messages back: one stayed unacknowledged for longer than its consumer_timeout "
-        f"of {theirs.total_seconds():g} s, while LONGHAUL_BROKER__ACK_TIMEOUT says "
-        f"{settings.ack_timeout.total_seconds():g} s. Set both alike. The jobs in hand go on."
     )

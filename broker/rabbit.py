@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from base.errors import LonghaulError
 from base.settings import Broker as BrokerSettings
 from broker import queues
+from broker.ack_timeout import AckTimeout
 from broker.address import Disconnected, address
 from broker.consumer import RabbitDelivery, SafeConsumer
 from broker.rabbit_signals import RabbitCarrier
@@ -41,12 +42,14 @@ class RabbitBroker(Broker):
         middleware: list[Middleware],
         purpose: str,
         draining: threading.Event | None = None,
+        ack_timeout: AckTimeout | None = None,
     ) -> None:
         super().__init__(middleware=middleware)
         self.queues: set[str] = set()
         self.draining = draining or threading.Event()
         self.on_refusal: Callable[[str], None] = lambda _sentence: None
         self._settings = settings
+        self._ack_timeout = ack_timeout or AckTimeout(settings)
         self._address = address(url, settings, purpose)
         self._in_hand: dict[str, dict[int, RabbitDelivery]] = {}
 
@@ -74,6 +77,7 @@ class RabbitBroker(Broker):
                 queue_name,
                 threads=prefetch,
                 idle=timeout / 1000,
+                ack_timeout=self._ack_timeout,
                 known=self.actors.__contains__,
                 draining=self.draining.is_set,
                 in_hand=self._in_hand.setdefault(queue_name, {}),

@@ -46,8 +46,10 @@ class Finding:
 
 def examine(settings: Settings) -> Iterator[Finding]:
     """Look at everything there is, one finding after the other as they come."""
+    from cli.sums import sums  # noqa: PLC0415  it answers with findings
+
     yield Finding("python", State.OK, f"{platform.python_version()} on {platform.system()} {platform.machine()}.")
-    for look in (_database, _leftovers, _broker, _model):
+    for look in (_database, _leftovers, _broker, sums, _model):
         yield from _guarded(look, settings)
 
 

@@ -9,16 +9,20 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Collection
+from datetime import timedelta
+from functools import partial
 
 from dramatiq import Broker, Worker
 
 from base import logs
 from base.errors import LonghaulError, Misconfigured
 from base.settings import SQL_THREADS, Settings
+from broker import ack_timeout
 from broker.process import WorkerProcess
 from broker.rabbit import RabbitBroker
 from broker.step import steps
 from middleware.resident import Resident
+from schema.engine import Database
 from schema.opening import open_database
 
 log = logs.get(__name__)
@@ -49,12 +53,11 @@ class Boot(Resident):
     def _open(self, broker: Broker, worker: Worker) -> None:
         if not isinstance(broker, RabbitBroker):
             raise TypeError("only processes that meet at RabbitMQ boot by themselves")
-        settings = self._process.settings
+        process, settings = self._process, self._process.settings
         lanes = frozenset(worker.consumer_whitelist or broker.get_declared_queues())
         refuse_more_processes()
         refuse_lanes(lanes, broker.get_declared_queues(), shared=settings.worker.shared)
         refuse_small_pool(settings, worker.worker_threads)
-        refuse_long_steps(settings, lanes)
         # As many messages as threads: one more would wait behind a job that runs for an hour.
         worker.queue_prefetch = 1 if len(lanes) > 1 else worker.worker_threads
         broker.check(lanes)
@@ -64,10 +67,22 @@ class Boot(Resident):
         from schema.migrate import require_current  # noqa: PLC0415
 
         require_current(database)
-        self._process.open(database, broker, lanes)
+        self._know_ack_timeout(database, lanes)
+        process.open(database, broker, lanes)
         # What exists by now stays: the collector need not walk it again for every few thousand objects that jobs make.
         gc.collect()
         gc.freeze()
+
+    def _know_ack_timeout(self, database: Database, lanes: Collection[str]) -> None:
+        process = self._process
+        known = ack_timeout.find(process.settings, database, lanes)
+        ack_timeout.refuse_short(process.settings, known)
+        if known is not None:
+            process.ack_timeout.know(known)
+            if sentence := ack_timeout.differs(process.settings, known):
+                log.warning("the broker's ack timeout is short", error=sentence)
+        refuse_long_steps(process.settings, process.ack_timeout.value, lanes)
+        process.ack_timeout.on_learned = partial(ack_timeout.remember, database)
 
 
 def refuse_more_processes() -> None:
@@ -101,15 +116,15 @@ def refuse_small_pool(settings: Settings, threads: int) -> None:
         )
 
 
-def refuse_long_steps(settings: Settings, lanes: Collection[str]) -> None:
+def refuse_long_steps(settings: Settings, longest_kept: timedelta, lanes: Collection[str]) -> None:
     """A step that can't hand over must be done before RabbitMQ takes its message back."""
-    longest = settings.broker.ack_timeout - settings.broker.ack_margin
+    longest = longest_kept - settings.broker.ack_margin
     for task, step in steps().items():
         limit = step.policy.time_limit
         if step.policy.lane in lanes and limit is not None and limit >= longest:
             raise Misconfigured(
                 f"The step {task} may run for {limit.total_seconds():g} s, but RabbitMQ takes a message back after "
-                f"{settings.broker.ack_timeout.total_seconds():g} s, less a margin of "
+                f"{longest_kept.total_seconds():g} s, less a margin of "
                 f"{settings.broker.ack_margin.total_seconds():g} s. Raise LONGHAUL_BROKER__ACK_TIMEOUT, and the "
                 "broker's consumer_timeout with it."
             )

@@ -36,6 +36,7 @@ def use_broker(settings: Settings, sweeps: Callable[[], None]) -> RabbitBroker:
         middleware=[Boot(process), *stack(process)],
         purpose="worker",
         draining=process.draining,
+        ack_timeout=process.ack_timeout,
     )
     declare_actors(process, broker)
     declare_tick(broker, sweeps)

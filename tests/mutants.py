@@ -67,6 +67,11 @@ MUTANTS: dict[str, Mutant] = {
         _nothing,
         "tests/broker/test_consumer.py::test_a_draining_consumer_takes_no_new_message",
     ),
+    "what RabbitMQ does counts before what the setting says": Mutant(
+        "broker.ack_timeout:smaller",
+        lambda setting, _known: setting,
+        "tests/broker/test_ack_timeout.py::test_the_smaller_of_setting_and_known_counts[1800-1800-600]",
+    ),
     "a stale fence writes nothing": Mutant(
         "ledger.fencing:refuse_stale",
         _as_it_is,

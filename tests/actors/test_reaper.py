@@ -16,7 +16,8 @@ from actors.upkeep.reap import Reaper
 from actors.upkeep.tick import Sweeps
 from base.settings import DatabaseLimits, EnrichmentRunRecovery, Settings
 from broker import signals
-from broker.signals import LocalCarrier
+from broker.postgres_signals import PostgresCarrier
+from broker.signals import Abort
 from ledger import alerting, reaping, running
 from ledger.claiming import Claim
 from ledger.presence import this_process
@@ -283,19 +284,19 @@ def test_silence_from_a_time_when_nobody_could_look_is_no_reason(scene: Scene, m
 
 
 @pytest.fixture
-def aborted() -> Iterator[list[tuple[UUID, int, str]]]:
+def aborted(database: Database) -> Iterator[list[Abort]]:
     """Aborts as another process of the same broker hears them."""
-    heard: list[tuple[UUID, int, str]] = []
-    carrier = LocalCarrier()
+    heard: list[Abort] = []
+    carrier = PostgresCarrier(database)
     signals.use(carrier)
-    end = signals.on_abort(lambda job_id, fence, why: heard.append((job_id, fence, why)))
+    end = signals.on_abort(heard.append)
     yield heard
     end()
     signals.use(None)
     carrier.close()
 
 
-def test_the_last_holder_is_told_by_the_fence_it_holds(scene: Scene, aborted: list[tuple[UUID, int, str]]) -> None:
+def test_the_last_holder_is_told_by_the_fence_it_holds(scene: Scene, aborted: list[Abort]) -> None:
     _runs(scene, 1, silent=False)
     (claim,) = _runs(scene, 1, silent=True)
     _sweep(scene)
@@ -305,7 +306,7 @@ def test_the_last_holder_is_told_by_the_fence_it_holds(scene: Scene, aborted: li
 
 
 def test_who_beat_again_before_the_write_is_told_nothing(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, aborted: list[tuple[UUID, int, str]]
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, aborted: list[Abort]
 ) -> None:
     (lively,) = _runs(scene, 1, silent=True)
     (silent,) = _runs(scene, 1, silent=True)
@@ -324,7 +325,7 @@ def test_who_beat_again_before_the_write_is_told_nothing(
 
 
 def test_of_the_gone_nobody_is_told_and_the_lane_is_woken_at_once(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, aborted: list[tuple[UUID, int, str]]
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, aborted: list[Abort]
 ) -> None:
     woken: list[tuple[str, str]] = []
     monkeypatch.setattr(reap, "wake", lambda lane, task: woken.append((lane, task)))
