@@ -108,6 +108,9 @@ class Worker(_Concern):
     drain_grace: Duration = Field(
         timedelta(seconds=60), description="At SIGTERM, how long a pass in flight may go on before it is cut."
     )
+    cancel_grace: Duration = Field(
+        timedelta(seconds=30), description="Time a cancelled run has to end; then the watchdog ends its process."
+    )
     relay_interval: Duration = Field(timedelta(seconds=1), description="How often a lane's queue is topped up.")
 
 

@@ -50,6 +50,7 @@ class Held:
         self.started_at = monotonic()
         self._reason: Stop | None = None
         self._run: Run[Any] | None = None
+        self._stopped_at = math.inf
         self._over = False
         self._lock = threading.Lock()
 
@@ -64,9 +65,14 @@ class Held:
             if self._over:
                 return
             self._reason = self._reason or reason
+            self._stopped_at = min(self._stopped_at, monotonic())
             run = self._run
         if run is not None:
             run.cancel()
+
+    def resists_for(self) -> float:
+        """Seconds for which it has gone on after it was stopped."""
+        return 0.0 if self._run is None else max(0.0, monotonic() - self._stopped_at)
 
     def attach(self, run: "Run[Any]") -> None:
         """The coroutine that works for it has started."""

@@ -11,6 +11,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Generic, TypeVar
 
+from base.clock import monotonic
+
 T = TypeVar("T")
 
 #: A cancellation may be swallowed by a careless `except`; it is repeated this often.
@@ -73,6 +75,7 @@ class Loop:
 
     def __init__(self, sql_threads: int) -> None:
         self._loop = asyncio.new_event_loop()
+        self._asked_at: float | None = None
         self._loop.set_default_executor(_CountingExecutor(sql_threads, thread_name_prefix="sql"))
         self._thread = threading.Thread(target=self._loop.run_forever, name="loop", daemon=True)
         self._thread.start()
@@ -80,6 +83,21 @@ class Loop:
     def run(self, coroutine: Coroutine[Any, Any, T]) -> Run[T]:
         """Start a coroutine, in a copy of the calling thread's context."""
         return Run(self._loop, coroutine)
+
+    def lag(self) -> float:
+        """Seconds for which it has owed an answer; asked anew when it has answered."""
+        if self._asked_at is not None:
+            return monotonic() - self._asked_at
+        self._asked_at = monotonic()
+        self._loop.call_soon_threadsafe(self._answer)
+        return 0.0
+
+    def _answer(self) -> None:
+        self._asked_at = None
+
+    def is_alive(self) -> bool:
+        """Whether its thread is there."""
+        return self._thread.is_alive()
 
     def close(self) -> None:
         """End the loop. Nothing may run on it any more."""

@@ -35,6 +35,10 @@ class PostgresCarrier:
         self._waiting.append(body)
         self._look_up()
 
+    def is_alive(self) -> bool:
+        """Whether the thread that carries them is there."""
+        return self._thread.is_alive()
+
     def close(self) -> None:
         """Send what waits, and end."""
         self._ended.set()

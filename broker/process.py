@@ -44,6 +44,7 @@ class WorkerProcess:
         ack_timeout: how long RabbitMQ lets it keep a message, as far as that is known.
         draining: it takes nothing new and hands over what it holds.
         ending: passes in flight are cut too, and nobody waits for an outage any longer.
+        vital: threads it can't work without, by name; each says whether it lives.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -52,6 +53,7 @@ class WorkerProcess:
         self.ack_timeout = AckTimeout(settings.broker)
         self.draining = threading.Event()
         self.ending = threading.Event()
+        self.vital: dict[str, Callable[[], bool]] = {}
         self._database: Database | None = None
         self._worker_id: UUID | None = None
         self._loop: Loop | None = None
@@ -85,18 +87,21 @@ class WorkerProcess:
         self.heard(monotonic())
         self._loop = Loop(SQL_THREADS)
         self._opened.callback(self._loop.close)
+        self.vital["loop"] = self._loop.is_alive
         waker = wake.Waker(broker.wakes())
         wake.use(waker)
         self._opened.callback(waker.close)
         self._opened.callback(wake.use, None)
         carrier = broker.carrier(database)
         signals.use(carrier)
+        self.vital["signals"] = carrier.is_alive
         self._opened.callback(carrier.close)
         self._opened.callback(signals.use, None)
         of_its_own = database.apart()
         self._opened.callback(of_its_own.close)
         relay = Relay(self.settings, of_its_own, broker.wakes(), lanes)
         relay.start()
+        self.vital["relay"] = relay.is_alive
         self._opened.callback(relay.close)
 
     def take(self, claim: Callable[[bool], Claim | None], delivery: Delivery | None) -> Held | None:

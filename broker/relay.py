@@ -34,6 +34,10 @@ class Relay:
         """Begin, with a first look at once."""
         self._thread.start()
 
+    def is_alive(self) -> bool:
+        """Whether its thread is there."""
+        return self._thread.is_alive()
+
     def close(self) -> None:
         """End after the look that is under way."""
         self._ended.set()

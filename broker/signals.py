@@ -35,6 +35,10 @@ class Carrier(Protocol):
         """Have it sent soon; returns at once."""
         ...
 
+    def is_alive(self) -> bool:
+        """Whether the thread that carries them is there."""
+        ...
+
     def close(self) -> None:
         """Send what waits if that takes no time, and end."""
         ...

@@ -41,6 +41,7 @@ class Beat(Resident):
         self._database = self._process.database.apart()
         self._thread = threading.Thread(target=self._run, name="beat", daemon=True)
         self._thread.start()
+        self._process.vital["beat"] = self._thread.is_alive
 
     def close(self) -> None:
         """Beat no more."""

@@ -11,6 +11,7 @@ from middleware.beat import Beat
 from middleware.claim import ClaimJob
 from middleware.context import Context
 from middleware.drain import Drain
+from middleware.watchdog import Watchdog
 
 #: A tick older than this many seconds is skipped: the next one does its work.
 _STALE_TICK_SECONDS = 120
@@ -27,6 +28,7 @@ def stack(process: WorkerProcess) -> list[Middleware]:
     return [
         Beat(process),
         AbortJob(process),
+        Watchdog(process),
         # What may skip a message. All of it precedes the claim: a job that was claimed and skipped would wait for
         # the beat to be found.
         Drain(process),

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import time
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TypedDict
@@ -74,6 +76,25 @@ async def hold(work: Work, request: InFolder) -> Done:
         request.mark("cancelled")
         raise
     request.mark("ran")
+    return Done()
+
+
+@step("brokertest.stubborn", lane=LANE, payload=InFolder, max_attempts=3, **_USUAL)
+async def stubborn(work: Work, request: InFolder) -> Done:
+    """Swallows every cancellation until it is let go."""
+    request.mark("started")
+    while not request.marked("go"):
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.02)
+    return Done()
+
+
+@step("brokertest.blocking", lane=LANE, payload=InFolder, max_attempts=3, **_USUAL)
+async def blocking(work: Work, request: InFolder) -> Done:
+    """Blocks the loop until it is let go."""
+    request.mark("started")
+    while not request.marked("go"):
+        time.sleep(0.02)  # noqa: ASYNC251  that is the point
     return Done()
 
 

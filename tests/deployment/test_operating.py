@@ -48,6 +48,7 @@ def test_its_services_exist() -> None:
         ("LONGHAUL_BROKER__WAKE_TARGET", "5,000"),
         ("LONGHAUL_DATABASE__POOL_SIZE", "24"),
         ("LONGHAUL_WORKER__DRAIN_GRACE", "60 s"),
+        ("LONGHAUL_WORKER__CANCEL_GRACE", "30 s"),
         ("LONGHAUL_LLM__MAX_CONCURRENT_COMPLETIONS", "4"),
     ],
 )
