@@ -1,7 +1,7 @@
 """Guards, each a named function, and the test that has to fail without it.
 
 `tests/test_mutants.py` runs each test in a child process in which the guard is disabled, and expects it to fail there.
-This module is also the plugin that disables one: `pytest -p tests.mutants --without GUARD TEST`.
+This module is also the plugin that disables one: `pytest -p tests.mutants --without MUTANT TEST`.
 """
 
 from collections.abc import Callable
@@ -77,6 +77,16 @@ MUTANTS: dict[str, Mutant] = {
         _as_it_is,
         "tests/ledger/test_fencing.py::test_a_stale_fence_writes_nothing",
     ),
+    "of a cancel and a finish exactly one wins": Mutant(
+        "ledger.fencing:refuse_stale",
+        _as_it_is,
+        "tests/ledger/test_canceling.py::test_of_a_cancel_and_a_finish_exactly_one_wins",
+    ),
+    "a checkpoint is known by what was asked of whom": Mutant(
+        "actors.enrichment.checkpoints:pass_key",
+        lambda kind, operations, *_: f"{kind}:{'|'.join(operations)}",
+        "tests/enrichment/test_resuming.py::test_another_model_answers_for_itself",
+    ),
     "the reap looks again in the statement that writes": Mutant(
         "schema.ledger.reaping:still_abandoned",
         _true,
@@ -107,17 +117,18 @@ MUTANTS: dict[str, Mutant] = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The one option."""
-    parser.addoption("--without", required=True, metavar="GUARD", help="the guard to disable, package.module:name")
+    parser.addoption(
+        "--without", required=True, metavar="MUTANT", help="the mutant, by its name, whose guard to disable"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Disable it, before anything else of the house is imported and keeps it by name."""
-    guard = config.getoption("--without")
-    (mutant,) = (mutant for mutant in MUTANTS.values() if mutant.guard == guard)
-    module, _, path = guard.partition(":")
+    mutant = MUTANTS[config.getoption("--without")]
+    module, _, path = mutant.guard.partition(":")
     *owners, name = path.split(".")
     owner: Any = import_module(module)
     for step in owners:
         owner = getattr(owner, step)
-    assert callable(getattr(owner, name)), f"{guard} is no guard any more"
+    assert callable(getattr(owner, name)), f"{mutant.guard} is no guard any more"
     setattr(owner, name, mutant.instead)
