@@ -31,7 +31,7 @@ _MEANINGS = {
     Exit.IN_THE_WAY: "another open run stands in the way",
     Exit.CANCELED: "canceled while it was followed, nothing applied",
     Exit.NOT_WRITTEN: "applied, but the files could not be written; `runs export ID` writes them",
-    Exit.INTERRUPTED: "interrupted by Ctrl-C; a run stays open and the same command resumes it",
+    Exit.INTERRUPTED: "interrupted by Ctrl-C; a run stays open; its lane or the same command goes on with it",
     Exit.BROKEN_PIPE: "the reader of stdout went away",
-    Exit.TERMINATED: "ended by SIGTERM; a run stays open and the same command resumes it",
+    Exit.TERMINATED: "ended by SIGTERM; a run stays open; its lane or the same command goes on with it",
 }

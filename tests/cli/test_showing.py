@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from actors.enrichment.commands.exits import exit_of, was_applied
-from actors.enrichment.commands.showing import show_figures, show_outcome
+from actors.enrichment.commands.showing import show_figures, show_outcome, show_reasons
 from actors.enrichment.reading import RunView
 from actors.enrichment.review import Change, Review
 from base.terminal.exits import Exit
@@ -86,7 +86,7 @@ def test_the_figures_are_counts_tokens_and_time(capsys: pytest.CaptureFixture[st
 
 def test_many_warnings_of_one_kind_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     many = tuple(RunWarning(code="chunk_failed", text=f"Chunk {n} failed.\x1b[2J") for n in range(9))
-    show_figures(Output(), _run(warnings=(*many, RunWarning(code="reference_truncated", text="Cut."))))
+    show_reasons(Output().note, _run(warnings=(*many, RunWarning(code="reference_truncated", text="Cut."))))
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
     assert lines[0] == "warning  chunk_failed: Chunk 0 failed.[2J"
     assert "and 6 more" in lines[3]
@@ -95,7 +95,7 @@ def test_many_warnings_of_one_kind_are_counted(capsys: pytest.CaptureFixture[str
 
 
 def test_what_went_wrong_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    show_figures(Output(), _run("Failed", "context_lost", "The mapping is gone. Import it again."))
+    show_reasons(Output().note, _run("Failed", "context_lost", "The mapping is gone. Import it again."))
     assert "The mapping is gone. Import it again." in capsys.readouterr().err
 
 

@@ -60,7 +60,7 @@ def follow(run: Run, settings: Settings, output: Output, interruption: Interrupt
             seen = _watch(run, shown, interruption)
         if seen.open and interruption.asked:
             worker.ask_handover()
-            output.note("Handing over: the pass in flight may finish. Ctrl-C again ends at once.")
+            output.note("Handing over what runs here: the pass in flight may finish. Ctrl-C again ends at once.")
             worker.idle(settings.worker.drain_grace.total_seconds() + 5)
     return run.look()
 

@@ -11,7 +11,7 @@ from base.terminal.exits import Exit
 
 _SHOW_CURSOR = b"\x1b[?25h"
 _STDERR = 2
-_AT_ONCE = b"Ended at once. The run stays open; the same command resumes it.\n"
+_AT_ONCE = b"Ended at once. The run stays open: a worker of its lane goes on with it, or the same command.\n"
 
 
 class Interruption(AbstractContextManager["Interruption"]):

@@ -84,6 +84,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
         asked = read_wishes(database, account_id, run)
     output.result({"run": run, "asked": asked, "passes": passes})
     showing.show_figures(output, run)
+    showing.show_reasons(output.say, run)
     if asked:
         output.say()
         output.facts([(option, value) for option, value in asked.items()])

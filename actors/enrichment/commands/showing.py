@@ -1,6 +1,6 @@
 """How a run reads on a terminal: before and after, what it counted and cost, what it warns of."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from actors.enrichment.commands.exits import was_applied
@@ -52,7 +52,7 @@ def _what(change: DefinitionChange) -> str:
 
 
 def show_outcome(output: Output, run: RunView, review: Review) -> None:
-    """Before and after, then the figures."""
+    """Before and after, then the figures; what went wrong is no result."""
     if review.rows and run.state != "Failed":
         output.table(_COLUMNS, [_cells(row) for row in review.rows])
         more = review.total - len(review.rows)
@@ -61,10 +61,11 @@ def show_outcome(output: Output, run: RunView, review: Review) -> None:
             output.say(f"... and {count(more)} more{where}. Cryptic names come first, of them those that got most.")
         output.say()
     show_figures(output, run)
+    show_reasons(output.note, run)
 
 
 def show_figures(output: Output, run: RunView) -> None:
-    """Counts, tokens, time, then the warnings."""
+    """Counts, tokens, time."""
     output.facts(
         [
             ("run", f"{run.id}, {run.state}" + (f", {run.reason}" if run.reason else "")),
@@ -76,22 +77,21 @@ def show_figures(output: Output, run: RunView) -> None:
             ("took", _took(run)),
         ]
     )
+
+
+def show_reasons(tell: Callable[[str], None], run: RunView) -> None:
+    """Why it failed, then its warnings; of many with one code the first few, and how many more there are."""
     if run.error:
-        output.note(plain(run.error))
-    show_warnings(output, run)
-
-
-def show_warnings(output: Output, run: RunView) -> None:
-    """Warnings with their codes; of many with one code the first few, and how many more there are."""
+        tell(plain(run.error))
     by_code: dict[str, list[str]] = {}
     for warning in run.warnings:
         by_code.setdefault(warning.code, []).append(plain(warning.text))
     for code, texts in by_code.items():
         for text in texts[:_MOST_OF_A_CODE]:
-            output.note(f"warning  {code}: {text}")
+            tell(f"warning  {code}: {text}")
         if len(texts) > _MOST_OF_A_CODE:
             more = len(texts) - _MOST_OF_A_CODE
-            output.note(f"warning  {code}: ... and {more} more: `./longhaul runs show {run.id} --json`")
+            tell(f"warning  {code}: ... and {more} more: `./longhaul runs show {run.id} --json`")
 
 
 def show_files(output: Output, run: RunView, paths: Sequence[Path]) -> None:
