@@ -31,6 +31,15 @@ class WorkerUnderTest:
             )
 
     @property
+    def pid(self) -> int:
+        """The command's process, and the group of all its processes."""
+        return self._process.pid
+
+    def is_alive(self) -> bool:
+        """Whether the command runs."""
+        return self._process.poll() is None
+
+    @property
     def said(self) -> str:
         """All it has logged."""
         return self._log.read_text()
