@@ -1,6 +1,7 @@
 """Worker processes of one lane, and what their database says of them whoever's account it is."""
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ class Fleet:
         self._owner = plain(clone.superuser_url)
         self._folder = folder
         self._all: list[WorkerUnderTest] = []
+        self._doomed = threading.Event()
 
     def start(self, *, threads: int = 2, **settings: str) -> WorkerUnderTest:
         """One more."""
@@ -48,6 +50,20 @@ class Fleet:
             if worker.is_alive() and os.getpgid(rows[0]["pid"]) == worker.pid:
                 return worker
         return None
+
+    def doom(self) -> None:
+        """Whoever holds the deadly job is to die; said in the model's thread, done in the test's."""
+        self._doomed.set()
+
+    def bury_the_doomed(self, job_id: UUID) -> None:
+        """Kill the holder of the job, if that was asked for."""
+        if self._doomed.is_set() and (holder := self.holder(job_id)) is not None:
+            self._doomed.clear()
+            holder.kill()
+
+    def has_life(self) -> bool:
+        """Whether any worker runs."""
+        return any(worker.is_alive() for worker in self._all)
 
     def look(self, query: str, *values: object) -> list[dict[str, Any]]:
         """Rows, of every account."""
