@@ -2,18 +2,20 @@
 
 import pytest
 
-from base.settings import load
+from base.settings import load, names
 from cli.configured import configured, without_password
 
 
 def test_nothing_set_is_nothing_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LONGHAUL_HOME", raising=False)
+    for name in names():
+        monkeypatch.delenv(name, raising=False)
     load.cache_clear()
     assert configured(load()) == []
 
 
 def test_what_is_set_is_shown_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LONGHAUL_HOME", raising=False)
+    for name in names():
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LONGHAUL_DATABASE_URL", "postgresql://anna:hidden1@db.example:5433/longhaul?password=hidden2")
     monkeypatch.setenv("LONGHAUL_LLM__BASE_URL", "https://user:hidden3@llm.example/v1")
     monkeypatch.setenv("LONGHAUL_LLM__MODEL", "m")

@@ -188,6 +188,8 @@ def test_beside_up_an_interrupted_command_says_that_the_run_goes_on(clone: Clone
         with _interrupted(clone, small, server, hold, after=1) as running:
             running.interrupt()
             running.wait_for_words("Handing over")
+            # Whoever holds it, the next pass does not end: the run can't be over before the command is.
+            server.default = enriching(hold=Hold())
             hold.open()
             stopped = running.ended()
     assert stopped.code == Exit.INTERRUPTED, stopped.said
