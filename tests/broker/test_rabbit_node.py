@@ -38,7 +38,7 @@ def test_a_job_outlives_its_broker(rabbit_node: StartNode, start: Start, jobs: J
     later = [jobs.insert("brokertest.noop", Nothing()) for _ in range(5)]
     node.start()
 
-    until(lambda: all(jobs.state(one) == "done" for one in later), 40)
+    until(lambda: all(jobs.state(one) == "done" for one in later), 90)
     assert jobs.row(job).attempts == 1
     assert "guest:guest" not in worker.said
     assert "Traceback" not in worker.said
