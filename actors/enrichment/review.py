@@ -1,6 +1,4 @@
-"""What a run changed, field by field: before and after, opaque names first and of them those that got most, unanswered
-ones shown as such.
-"""
+"""What a run changed, field by field: before and after, opaque names first, unanswered ones shown as such."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,12 +31,7 @@ class Change:
     @property
     def answered(self) -> bool:
         """Whether the run suggested anything here."""
-        return self.suggested > 0
-
-    @property
-    def suggested(self) -> int:
-        """How many texts the run suggested here."""
-        return sum(text is not None for text in (self.name_after, self.description_after))
+        return self.name_after is not None or self.description_after is not None
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,7 @@ def review(database: Database, account_id: UUID, run_id: UUID, limit: int = 20) 
     inventory = Inventory.model_validate(definition.inventory)
     after = base.content if written is None else written.content
     changes = list(_distinct(_changes(row, inventory, base.content, after, selected)))
-    changes.sort(key=lambda change: (not is_opaque(change.token), -change.suggested))
+    changes.sort(key=lambda change: not is_opaque(change.token))
     unanswered = sum(not change.answered for change in changes)
     return Review(tuple(changes[:limit]), len(changes), unanswered)
 

@@ -13,7 +13,7 @@ from base.terminal.output import Column, Output
 from base.terminal.words import amount, count, plain, span
 from schema.enrichment.payloads import TARGETS
 
-#: Rows of before and after; opaque names first, of them those that got most, then plan order.
+#: Rows of before and after; opaque names first, then plan order.
 ROWS = 20
 
 _MOST_OF_A_CODE = 3
@@ -58,7 +58,7 @@ def show_outcome(output: Output, run: RunView, review: Review) -> None:
         more = review.total - len(review.rows)
         if more > 0:
             where = ", all in the files below" if was_applied(run) else ""
-            output.say(f"... and {count(more)} more{where}. Cryptic names come first, of them those that got most.")
+            output.say(f"... and {count(more)} more{where}. Cryptic names come first.")
         output.say()
     show_figures(output, run)
     show_reasons(output.note, run)
