@@ -18,7 +18,7 @@ class Figures:
 
     def row(self, scenario: str, **values: object) -> None:
         """One scenario with what was counted and measured."""
-        found = ", ".join(f"{name} {value}" for name, value in values.items())
+        found = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in values.items())
         print(f"{scenario}: {found}")  # noqa: T201  for who runs them with -s
         if self._kept:
             line = f"| {scenario} | {found} | {_machine()} |"
